@@ -93,9 +93,15 @@ struct ConvBound {
 // Direct convolution, any layer. Groups are independent: a group's R and tiles are those of a layer of its channels.
 ConvBound boundOf(const ConvSpec& layer, std::int64_t fast);
 
-// Winograd's algorithms F(m, r) of rows and columns with the points of cookToom; m where a dimension has more than one
-// tap. Throws UserError (program) saying why where `whyNotWinograd` does.
-ConvBound winogradBound(const ConvSpec& layer, int m, std::int64_t fast);
+// Winograd's algorithms F(m, r) of rows and columns with the points of cookToom; m, the outputs of a tile, where a
+// dimension has more than one tap. Throws UserError (program) saying why where `whyNotWinograd` does.
+struct TileOutputs {
+  int rows = 1, columns = 1;
+};
+ConvBound winogradBound(const ConvSpec& layer, TileOutputs m, std::int64_t fast);
+inline ConvBound winogradBound(const ConvSpec& layer, int m, std::int64_t fast) {
+  return winogradBound(layer, TileOutputs{m, m}, fast);
+}
 std::string whyNotWinograd(const ConvSpec& layer);  // empty where there is a bound
 
 // ----------------------------------------------------------------------------------------------------------- programs
@@ -168,7 +174,7 @@ PlanTraffic trafficOf(const kernel::Kernel& kernel, double accessesToFollow = 3e
 // holds it. 1 is as little as there can be.
 struct Nearness {
   PlanTraffic traffic;
-  std::string algorithm;   // whose bound it is
+  std::string algorithm;   // whose bound it is, or "inputs and outputs" where no other is known
   std::int64_t fast = 0;   // bytes
   std::int64_t bound = 0;  // bytes
   double ratio = 0;
@@ -176,7 +182,9 @@ struct Nearness {
 // Of a layer's plan, derived like this. Elements are as large as the smallest that it reads or writes.
 Nearness nearnessOf(const ConvSpec& layer, const rewrite::Derivation& derivation, const kernel::Plan& plan,
                     std::int64_t fastBytes);
-// Of a program's plan: the parts' bounds together.
-Nearness nearnessOf(const std::vector<Part>& parts, const kernel::Plan& plan, std::int64_t fastBytes);
+// Of a program's plan: the parts' bounds together. `families`: those that derive the parts, or none at all; parts by
+// Winograd's algorithms have their inputs and outputs.
+Nearness nearnessOf(const std::vector<Part>& parts, const std::vector<std::string>& families, const kernel::Plan& plan,
+                    std::int64_t fastBytes);
 
 }  // namespace lift::bounds

@@ -137,7 +137,8 @@ struct Variant {
 
   // With the defaults of the tunables that it does not have, as records have not that are older than a tunable.
   Config completed(Config config) const;
-  double toleranceAt(const Config& config) const;  // at a configuration: `tolerance` at most
+  // At a configuration: `tolerance` at most. Throws as `configured` does.
+  double toleranceAt(const Config& config) const;
 };
 Variant derive(const Workload& workload, std::string_view family);
 
@@ -181,7 +182,8 @@ struct ChoiceOptions {
 // first family that the device can hold, lowered to its limits; on a GPU of the first for GPUs, where there is one.
 // Without a device, or with a pseudo device, nothing is known. What was measured on the device is passed over where the
 // choice without it was not measured beside it and its kernels have less than half the instructions. Families that need
-// more workspace than `maxWorkspace` are passed over; throws UserError (program) where all do.
+// more workspace than `maxWorkspace` are passed over; where all do, some other configurations of each are tried; throws
+// UserError (program) where these need more, too.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
 // For models of processors: cache lines so many f32 apart that a cache holds at once. Those a multiple of the size of

@@ -77,15 +77,15 @@ std::string whyNotWinograd(const ConvSpec& c) {
   return "";
 }
 
-ConvBound winogradBound(const ConvSpec& c, int m, std::int64_t fast) {
+ConvBound winogradBound(const ConvSpec& c, TileOutputs m, std::int64_t fast) {
   if (const std::string why = whyNotWinograd(c); !why.empty())
     throw UserError(ExitStatus::program, fmt::format("no bound of Winograd's algorithm: {}", why));
-  const auto transform = [m](const Axis& axis) {
+  const auto transform = [](const Axis& axis, int outputs) {
     const int taps = static_cast<int>(axis.taps);
-    return rewrite::cookToom(taps == 1 ? 1 : m, taps);
+    return rewrite::cookToom(taps == 1 ? 1 : outputs, taps);
   };
   const Axis rowAxis = Axis::rows(c), columnAxis = Axis::columns(c);
-  const rewrite::CookToom rows = transform(rowAxis), columns = transform(columnAxis);
+  const rewrite::CookToom rows = transform(rowAxis, m.rows), columns = transform(columnAxis, m.columns);
   ConvBound b = start(c);
   b.algorithm = fmt::format("F({}x{},{}x{})", rows.m, columns.m, rows.r, columns.r);
   const double outputs = real(outputsOf(c)), positions = (rows.m + rows.r - 1.0) * (columns.m + columns.r - 1.0);

@@ -8,13 +8,14 @@
 namespace lift::bounds {
 namespace {
 
-// Outputs of a tile of the Winograd algorithm that a derivation uses; 0 where it uses none.
-int winogradTile(const rewrite::Derivation& derivation) {
-  int most = 0;
+// Outputs of a tile of the Winograd algorithm that a derivation uses; nothing where it uses none.
+std::optional<TileOutputs> winogradTile(const rewrite::Derivation& derivation) {
   for (const rewrite::Step& step : derivation.steps)
-    if (rewrite::isCookToomName(step.rule))
-      for (const auto& f : rewrite::cookToomDimensions(step.rule)) most = std::max(most, f[0].m);
-  return most;
+    if (rewrite::isCookToomName(step.rule)) {
+      const auto dimensions = rewrite::cookToomDimensions(step.rule);
+      return TileOutputs{dimensions.front()[0].m, dimensions.back()[0].m};
+    }
+  return std::nullopt;
 }
 
 // Of the smallest element that the plan is given or gives.
@@ -44,19 +45,25 @@ Nearness nearnessOf(const ConvSpec& layer, const rewrite::Derivation& derivation
                     std::int64_t fastBytes) {
   Nearness n = start(plan, fastBytes);
   const std::int64_t bytes = elementBytes(plan), fast = n.fast / bytes;
-  const int tile = winogradTile(derivation);
-  const bool isWinograd = tile > 0 && whyNotWinograd(layer).empty();
-  const ConvBound bound = isWinograd ? winogradBound(layer, tile, fast) : boundOf(layer, fast);
+  const auto tile = winogradTile(derivation);
+  if (tile && !whyNotWinograd(layer).empty()) {  // the direct algorithm's bound is none of it
+    n.algorithm = "inputs and outputs";
+    return finish(std::move(n), boundOf(layer, fast).compulsory * bytes);
+  }
+  const ConvBound bound = tile ? winogradBound(layer, *tile, fast) : boundOf(layer, fast);
   n.algorithm = bound.algorithm;
   return finish(std::move(n), bound.bound * bytes);
 }
 
-Nearness nearnessOf(const std::vector<Part>& parts, const kernel::Plan& plan, std::int64_t fastBytes) {
+Nearness nearnessOf(const std::vector<Part>& parts, const std::vector<std::string>& families, const kernel::Plan& plan,
+                    std::int64_t fastBytes) {
   Nearness n = start(plan, fastBytes);
   std::int64_t bound = 0;
-  for (const Part& part : parts) {
-    const PartBound b = boundOf(part, n.fast);
-    bound += b.bound * b.elementBytes;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    const PartBound b = boundOf(parts[i], n.fast);
+    const bool isWinograd =
+        i < families.size() && winogradTile(derive(parts[i].workload, families[i]).derivation).has_value();
+    bound += (isWinograd ? b.compulsory : b.bound) * b.elementBytes;
   }
   n.algorithm = "parts";
   return finish(std::move(n), bound);

@@ -275,6 +275,10 @@ OperatorFamily ofRegisters(std::string name, std::string meaning, std::function<
 // blocks copied to local memory, for GPUs.
 enum class Products : std::uint8_t { apart, fused, staged };
 
+// The families of the first kind and the outputs of their tiles, smallest first. Where a kernel is long, tiles are
+// smaller, and only one of these families has them.
+constexpr std::pair<const char*, std::int64_t> ofTilesApart[] = {{"winograd2", 2}, {"winograd", 4}, {"winograd6", 6}};
+
 // The family of tiles of m by m outputs, or why there is none.
 void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, const std::string& name, std::int64_t m,
                  Products products) {
@@ -286,10 +290,14 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
     return;
   }
   const detail::Winograd f = detail::winogradOf(spec, m, fused);
-  if (m != std::max(f.rows.m, f.columns.m)) {
-    w.refused.emplace(name, fmt::format("its kernel is too long for tiles of {} outputs", m));
-    return;
-  }
+  if (products == Products::apart)
+    for (const auto& [smaller, outputs] : ofTilesApart)
+      if (const detail::Winograd same = detail::winogradOf(spec, outputs, false);
+          outputs < m && same.rows.m == f.rows.m && same.columns.m == f.columns.m) {
+        w.refused.emplace(name, fmt::format("its kernel is too long for tiles of {} outputs; {} has those of {}", m,
+                                            smaller, outputs));
+        return;
+      }
   constexpr double most = 0.5;  // of the results' size; beyond, no result could be told from a wrong one
   if (elements == Scalar::h16 && detail::winogradTolerance(spec, f, elements) > most) {
     w.refused.emplace(name, "sums in half would err too much; elements f16 are computed in f32");

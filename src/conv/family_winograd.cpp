@@ -366,6 +366,7 @@ std::int64_t choicesOfPoints(const Winograd& w) {
 }
 
 Winograd atPoints(const Winograd& w, std::int64_t points) {
+  ensure(points >= 1, "sets of points are counted from 1 on");
   const auto chosen = [&](const CookToom& f) {
     const std::vector<CookToom> all = choices(f);
     return all[std::min(static_cast<std::size_t>(points), all.size()) - 1];

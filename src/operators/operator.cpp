@@ -82,12 +82,11 @@ Config Variant::completed(Config config) const {
   return config;
 }
 
-double Variant::toleranceAt(const Config& config) const {
-  const auto& factor = workload.family(family).toleranceFactorAt;
-  return factor ? workload.tolerance * factor(completed(config)) : tolerance;
-}
+namespace {
 
-Program configured(const Variant& variant, const Config& config) {
+// The values of the variant's tunables at a configuration. Throws UserError (usage) for a name that is none of them,
+// and for values that are out of range.
+std::map<NatVar, Nat> valuesAt(const Variant& variant, const Config& config) {
   const auto& tunables = variant.program.tunables;
   for (const auto& [name, value] : config)
     if (std::ranges::none_of(tunables, [&wanted = name](NatVar t) { return t.name() == wanted; })) {
@@ -104,6 +103,20 @@ Program configured(const Variant& variant, const Config& config) {
                                                      t.lower(), t.upper() ? t.upper()->str() : "any"));
     sizes.emplace(t, value);
   }
+  return sizes;
+}
+
+}  // namespace
+
+double Variant::toleranceAt(const Config& config) const {
+  const auto& factor = workload.family(family).toleranceFactorAt;
+  if (!factor) return tolerance;
+  static_cast<void>(valuesAt(*this, config));
+  return workload.tolerance * factor(completed(config));
+}
+
+Program configured(const Variant& variant, const Config& config) {
+  const std::map<NatVar, Nat> sizes = valuesAt(variant, config);
   try {
     const Program program = specialise(variant.program, sizes);
     return variant.workload.outer ? variant.workload.outer(program) : program;

@@ -165,7 +165,7 @@ std::optional<PartProducts> productsOf(const Part& part, std::string* why) {
   const Program& program = isCore ? part.same->program : part.workload.program;
   const detail::parts::Recognised form = detail::parts::recognise(detail::parts::tidied(program));
   try {
-    if (form.operands.empty()) throw Unknown{"it is no sum of products of two operands"};
+    if (form.operands.empty()) throw Unknown{form.whyNoProduct};
     if (!form.reduces) throw Unknown{"its elements are more than one sum"};
     PartProducts p;
     p.depth = constantOf(*form.reduced);

@@ -118,9 +118,10 @@ struct Recognised {
   std::optional<Expr> input;     // what it reduces
   bool isFinished = false;       // its elements are read by an epilogue, not stored as they are computed
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
-  // Of a product or a convolution: its operands, and on which loops of the nest they depend.
+  // Of a product or a convolution: its operands, and on which loops of the nest they depend. Of others: why none.
   std::vector<Expr> operands = {};
   std::vector<std::vector<bool>> dependsOn = {};
+  std::string whyNoProduct = "it is no sum of products of two operands";
 };
 // Of a product or a convolution: whether what neighbouring elements of the innermost loop read lies side by side.
 bool columnsLieTogether(const Recognised& form);

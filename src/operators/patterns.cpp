@@ -221,6 +221,9 @@ Pattern ofReductions(Recognised& form, const Spine& reduction) {
       form.rowsThenColumns = (only(a, b, outer) && only(b, a, inner)) || (only(b, a, outer) && only(a, b, inner));
       return windows ? Pattern::convolution : Pattern::product;
     }
+    form.whyNoProduct = depends(a, b) || depends(b, a)
+                            ? "one operand is the same for all results that differ in the other"
+                            : "its two operands change together from result to result";
   }
   return windows ? Pattern::stencil : Pattern::rows;
 }

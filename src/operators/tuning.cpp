@@ -252,10 +252,34 @@ std::optional<Config> loweredDefault(const Variant& variant, const DeviceLimits&
   return std::nullopt;
 }
 
-// The family's default on the device: what a model prefers or the family says, lowered to the device's limits. Nothing
-// where these leave no configuration, and `why`.
+// Of some configurations drawn from the variant's space the one of the least estimate that needs no more memory than
+// `most`; nothing where none of them does, and `why`.
+std::optional<Config> drawnWithin(std::int64_t most, const Variant& variant, const runtime::DeviceInfo& device,
+                                  std::string& why) try {
+  constexpr int draws = 64;
+  Sampler sampler(spaceOf(variant, limitsOf(device)), 1);
+  std::optional<Config> best;
+  double least = 0;
+  int drawn = 0;
+  for (auto config = sampler.next(); config && drawn < draws; config = sampler.next(), drawn++) {
+    const kernel::Plan plan = compileVariant(variant, *config);
+    const double estimate = kernel::estimateOf(plan);
+    if (kernel::workspaceOf(plan) > most || (best && estimate >= least)) continue;
+    if (!whyNotOn(device, variant, *config).empty()) continue;
+    best = std::move(config);
+    least = estimate;
+  }
+  if (!best) why += fmt::format(", and {} others that were tried need too much, too", drawn);
+  return best;
+} catch (const UserError&) {  // a space that cannot be listed
+  return std::nullopt;
+}
+
+// The family's default on the device: what a model prefers or the family says, lowered to the device's limits. `draws`:
+// where that needs more memory than it may, another configuration. Nothing where these leave no configuration, and
+// `why`.
 std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workload& workload, const std::string& family,
-                                const ChoiceOptions& options, std::string& why) {
+                                const ChoiceOptions& options, std::string& why, bool draws = false) {
   std::string origin = "the family's default";
   Workload composed = workload;
   if (!device.pseudo())
@@ -292,7 +316,11 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
   }
   if (why = whyNotWithin(options.maxWorkspace, variant, variant.defaults); !why.empty()) {
     why = fmt::format("{} {}", family, why);
-    return std::nullopt;
+    if (!draws || variant.program.tunables.empty() || !variant.program.sizes.empty()) return std::nullopt;
+    const auto drawn = drawnWithin(options.maxWorkspace, variant, device, why);
+    if (!drawn) return std::nullopt;
+    variant.defaults = *drawn;
+    origin = "the best of some that need less workspace; by default " + why;
   }
   Config config = variant.defaults;
   return Choice{std::move(variant), std::move(config), std::move(origin)};
@@ -347,14 +375,17 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
     Known known =
         knownOf(workload, *device, options, [&] { return choose(workload, device, {.family = options.family}); });
     if (known.choice) return std::move(*known.choice);
-    if (!known.refused.empty()) notes = "; " + known.refused;
-    for (const std::string& family : families) {
-      std::string why;
-      if (auto choice = defaultOn(*device, workload, family, options, why)) {
-        choice->origin += notes;
-        return std::move(*choice);
+    for (const bool draws : {false, true}) {
+      if (draws && options.maxWorkspace == anyWorkspace) break;
+      notes = known.refused.empty() ? "" : "; " + known.refused;
+      for (const std::string& family : families) {
+        std::string why;
+        if (auto choice = defaultOn(*device, workload, family, options, why, draws)) {
+          choice->origin += notes;
+          return std::move(*choice);
+        }
+        notes += "; " + why;
       }
-      notes += "; " + why;
     }
   }
   for (const std::string& family : families) {
@@ -364,10 +395,11 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
     if (why.empty()) return {std::move(variant), std::move(config), "the family's default" + notes};
     if (device == nullptr) notes += fmt::format("; {} {}", family, why);
   }
-  throw UserError(ExitStatus::program,
-                  fmt::format("no plan of {} uses at most {} bytes of workspace",
-                              workload.label.empty() ? workload.descriptor : workload.label, options.maxWorkspace),
-                  notes.substr(std::min<std::size_t>(notes.size(), 2)));
+  throw UserError(
+      ExitStatus::program,
+      fmt::format("no plan of {} uses at most {} bytes of workspace",
+                  workload.label.empty() ? workload.descriptor : workload.label, options.maxWorkspace),
+      notes.substr(std::min<std::size_t>(notes.size(), 2)) + "; `liftc tune --max-workspace` searches more");
 }
 
 tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& device,

@@ -161,6 +161,7 @@ std::string number(const Rational& value, const Literals& literals) {
     return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
   };
   const auto isPower = [](std::int64_t x) { return (x & (x - 1)) == 0; };
+  if (value == Rational(0)) return text(0);
   std::vector<double> above = factorsOf(value.numerator(), literals, value);
   if (isPower(value.denominator()) && above.size() == 1 && std::ilogb(value.toDouble()) >= literals.lowest)
     return text(value.toDouble());
@@ -351,8 +352,8 @@ std::string ruleText(const Algorithms& f, const Algorithms& h, const Literals& l
 
 constexpr std::string_view prefix = "cookToom<";
 
-[[noreturn]] void malformed(std::string_view name) {
-  throw UserError(ExitStatus::usage, fmt::format("'{}' is no rule", name),
+[[noreturn]] void malformed(std::string_view name, const std::string& why = {}) {
+  throw UserError(ExitStatus::usage, fmt::format("'{}' is no rule{}{}", name, why.empty() ? "" : ": ", why),
                   "write cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>, or two algorithms with a semicolon between them");
 }
 
@@ -374,7 +375,9 @@ Algorithms algorithmsOf(std::string_view text, std::string_view name) {
     while (!digits.empty() && digits.front() == ' ') digits.remove_prefix(1);
     const auto value = Rational::parse(digits);
     constexpr std::int64_t most = 16;
-    if (!value || value->denominator() != 1 || value->numerator() < 1 || value->numerator() > most) malformed(name);
+    if (!value || value->denominator() != 1 || value->numerator() < 1 || value->numerator() > most)
+      malformed(name,
+                fmt::format("the outputs and taps, of which '{}' is one, are integers from 1 to {}", digits, most));
     return static_cast<int>(value->numerator());
   };
   const int m = size(text.substr(0, comma)), r = size(text.substr(comma + 1, colon - comma - 1));
@@ -383,7 +386,8 @@ Algorithms algorithmsOf(std::string_view text, std::string_view name) {
     std::vector<Rational> points;
     for (const std::string_view part : parts(set, ' ')) {
       const auto point = Rational::parse(part);
-      if (!point) malformed(name);
+      if (!point)
+        malformed(name, fmt::format("the point '{}' is no integer of 64 bits and no quotient of two, as -5/8", part));
       points.push_back(*point);
     }
     out.push_back(cookToom(m, r, points));

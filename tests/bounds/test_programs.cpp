@@ -69,6 +69,18 @@ TEST_CASE("of other parts the compulsory bound is known, and why") {
   const auto b = bounds::boundOf(blur.parts.at(0), 4 * 16);
   CHECK(b.bound == 66 + 64);
   CHECK(b.reason == "it is no sum of products of two operands");
+  // Sums of products that no second loop reads again: a filter, a matrix times a vector, dot products of pairs of rows.
+  const std::string products = " |> map(fun (p, q) => p * q) |> sum";
+  for (const auto& [text, why] :
+       {std::pair("def f(x: [66]f32, w: [3]f32) = map(fun d => zip(d, w)" + products + ", slide(3, 1, x))",
+                  "the same for all results"),
+        {"def f(a: [8][9]f32, x: [9]f32) = map(fun r => zip(r, x)" + products + ", a)", "the same for all results"},
+        {"def f(a: [8][9]f32, b: [8][9]f32) = map(fun (r, s) => zip(r, s)" + products + ", zip(a, b))", "together"}}) {
+    const auto of = bounds::boundOf(parted(text).parts.at(0), 4 * 16);
+    INFO(text);
+    CHECK(of.bound == of.compulsory);
+    CHECK_THAT(of.reason, Catch::Contains(why));
+  }
   const auto computed = parted(
       "def f(a: [8][8]f32, b: [8][8]f32, i: [8]i32) = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * "
       "y, "

@@ -199,8 +199,28 @@ TEST_CASE("Winograd refuses layers that it has no program for, with the reason")
                                            {"ic4ih8oc8kh1", "winograd", "one tap"},
                                            {"g4ic4ih8oc8kh1", "winograd", "one tap"},
                                            {"ic4ih18oc8kh9", "winograd", "too long"},
-                                           {"ic4ih8oc8kh5", "winograd6", "tiles of 6 outputs"}})
+                                           {"ic4ih8oc8kh5", "winograd6", "6 outputs; winograd has those of 4"},
+                                           {"ic4ih8oc8kh7", "winograd", "4 outputs; winograd2 has those of 2"},
+                                           {"ic4ih8iw9oc8kh7kw1", "winograd", "winograd2"}})
     CHECK_THROWS_WITH(derive(convWorkload(parseConv(layer)), family), Catch::Contains(why));
+}
+
+TEST_CASE("tiles are smaller where kernels are long") {
+  int programs = 0;
+  for (const char* layer : {"ic2ih9oc4kh7", "ic2ih9oc4kh7kw1", "ic2ih9oc4kh7kw6", "ic2ih9oc4kh6", "g2ic4ih9oc4kh7"}) {
+    const ConvSpec spec = parseConv(layer);
+    const Workload w = convWorkload(spec);
+    const auto in = w.makeInputs(1);
+    for (const OperatorFamily& f : w.families) {
+      if (!f.name.starts_with("winograd")) continue;
+      INFO(layer << " " << f.name);
+      const Variant v = derive(w, f.name);
+      const auto out = runtime::makeEmulatorDevice()->load(compileVariant(v, v.defaults))->run(in).outputs;
+      CHECK(largestError(out, w.expected(in)) <= v.toleranceAt({}));
+      programs++;
+    }
+  }
+  CHECK(programs == 15);
 }
 
 TEST_CASE("random configurations of families are right on the emulator") {
@@ -672,6 +692,9 @@ TEST_CASE("defaults are points of their spaces, and what is no point is refused,
       for (const std::int64_t value : {t.lower() - 1, t.upper()->constant().value() + 1})
         CHECK_THAT(refusal(c.variant, {{t.name(), value}}),
                    Catch::Contains(fmt::format("{} = {} is out of its range", t.name(), value)));
+    if (c.variant.defaults.contains("points"))
+      for (const std::int64_t points : {-1, 0, 5})
+        CHECK_THROWS_WITH(c.variant.toleranceAt({{"points", points}}), Catch::Contains("is out of its range, 1 to 4"));
     CHECK_THAT(refusal(c.variant, {{"sprinkles", 4}}), Catch::Contains("has no tunable 'sprinkles'"));
   });
   CHECK(inside >= 20);

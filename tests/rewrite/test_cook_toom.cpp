@@ -209,6 +209,20 @@ TEST_CASE("of algorithms to choose from each is exact, and a wrong entry of one 
   }
 }
 
+TEST_CASE("a coefficient may be 0 at some of the points to choose from") {
+  for (const char* name : {"cookToom<2,3: 0 1 -1 | 0 1 2>", "cookToom<2,3: 0 1 2 | 0 1 -1>",
+                           "cookToom<4,3: 0 1 -1 2 -2 | 0 1 -1 2 3>", "cookToom<3,3: 1 2 3 4 | 0 1 -1 2>"}) {
+    const Rule& rule = ruleNamed(name);
+    INFO(rule.text());
+    CHECK(rule.text().find("0.0][(min(points") + rule.text().find("[0.0, ") != 2 * std::string::npos);
+    for (const CheckResult& r :
+         {checkRule(rule, {.samples = 30, .seed = seed}), checkRule(rule.forms()[0], {.samples = 8, .seed = seed})}) {
+      CHECK(!r.disagreement);
+      CHECK(r.exact > 0);
+    }
+  }
+}
+
 TEST_CASE("wrong algorithms are found wrong") {
   const std::string right = cookToomRule({cookToom(4, 3)}).text();
   REQUIRE(!isFoundWrong(right));

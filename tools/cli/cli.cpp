@@ -25,6 +25,27 @@ CLI::Validator number(const char* name, const char* meaning, bool (*holds)(doubl
 const CLI::Validator positiveNumber = number("POSITIVE", "a positive number", [](double x) { return x > 0; });
 const CLI::Validator nonNegativeNumber = number("NONNEGATIVE", "a number from 0", [](double x) { return x >= 0; });
 
+// "32768", "32KiB", "1.5MB": powers of 1000 or, with an i, of 1024; whole bytes, rounded down. Nothing for what is
+// none, or 63 bits do not hold.
+std::optional<std::int64_t> bytesOf(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string unit = text.substr(std::min(text.find_first_not_of(' ', digits), text.size()));
+  double value = 0;
+  if (digits == 0 || !CLI::detail::lexical_cast(text.substr(0, digits), value)) return std::nullopt;
+  if (unit.ends_with('b')) unit.pop_back();
+  const bool isBinary = unit.size() == 2 && unit.back() == 'i';
+  if (isBinary) unit.pop_back();
+  constexpr std::string_view prefixes = "kmgtpe";
+  if (unit.size() > 1 || (!unit.empty() && prefixes.find(unit) == std::string_view::npos)) return std::nullopt;
+  for (std::size_t power = unit.empty() ? 0 : prefixes.find(unit) + 1; power > 0; power--)
+    value *= isBinary ? 1024 : 1000;
+  constexpr double rounding = 1e-3;  // of powers of 1000
+  const double bytes = std::floor(value + rounding);
+  if ((unit.empty() && bytes != value) || bytes >= 0x1p63) return std::nullopt;
+  return static_cast<std::int64_t>(bytes);
+}
+
 // Of a command's options the one that begins most like the word; empty where none has its first three letters.
 std::string nearestOption(const CLI::App& command, const std::string& word) {
   std::string nearest;
@@ -70,9 +91,13 @@ Option* Option::nonNegative() { return option_.check(nonNegativeNumber), this; }
 Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }
 Option* Option::oneOf(const std::vector<std::string>& values) { return option_.check(CLI::IsMember(values)), this; }
 Option* Option::asSize() {
-  // The last to be given is the first to look: CLI11's own takes -1 for a very large number.
-  option_.transform(CLI::AsSizeValue(true));
-  option_.transform({[](std::string& text) { return text.starts_with('-') ? text + " is not a size" : ""; }, ""});
+  option_.transform({[](std::string& text) {
+                       const auto bytes = bytesOf(text);
+                       if (!bytes) return text + " is not a size, as 32768, 32KiB or 1.5MB";
+                       text = std::to_string(*bytes);
+                       return std::string();
+                     },
+                     ""});
   return this;
 }
 std::size_t Option::count() const { return option_.count(); }

@@ -28,8 +28,26 @@ struct Options {
 };
 
 // Of a number of elements in a layer's or a part's report.
-double megabytes(const Json& report, double elements) {
-  return elements * report["element_bytes"].get<double>() * 1e-6;
+double bytesOf(const Json& report, double elements) { return elements * report["element_bytes"].get<double>(); }
+
+// The largest unit of which there is one.
+struct Unit {
+  const char* name;
+  double bytes;
+};
+Unit unitOf(double bytes) {
+  for (const Unit& unit : {Unit{"MB", 1e6}, Unit{"KB", 1e3}})
+    if (bytes >= unit.bytes) return unit;
+  return {"B", 1};
+}
+
+// "12.34 MB", the number in so many columns.
+std::string amount(double bytes, int width = 0) {
+  const Unit unit = unitOf(bytes);
+  return fmt::format("{:>{}.{}f} {}", bytes / unit.bytes, width, unit.bytes > 1 ? 2 : 0, unit.name);
+}
+std::string amount(const Json& report, double elements, int width = 10) {
+  return amount(bytesOf(report, elements), width);
 }
 
 // ------------------------------------------------------------------------------------------------------------- kernels
@@ -76,23 +94,29 @@ void addRoofline(Json& row, std::int64_t operations, const Device& device) {
                      {"attainable_gflops", std::min(device.peak, intensity * device.bandwidth)}};
 }
 
+constexpr const char* inputsAndOutputs = "inputs and outputs";  // as Nearness::algorithm has it
+
 void printKernel(const Json& k) {
   const Json &g = k["global"], &l = k["local"];
   std::cout << fmt::format("  kernel: family {}{}{} ({})\n", k["family"], k["config"].empty() ? "" : ", ",
                            str(k["config"].get<Config>()), k["config_origin"]);
   const auto issued = [](const char* name, const Json& t) {
-    std::cout << fmt::format("    {:<28} {:>10.2f} MB loaded, {:.2f} MB stored\n", name,
-                             t["bytes_loaded"].get<double>() * 1e-6, t["bytes_stored"].get<double>() * 1e-6);
+    std::cout << fmt::format("    {:<28} {} loaded, {} stored\n", name, amount(t["bytes_loaded"].get<double>(), 10),
+                             amount(t["bytes_stored"].get<double>()));
   };
   issued("issued, global memory", g);
   if (l["loads"].get<double>() > 0) issued("issued, local memory", l);
   const std::int64_t groups = k["work_groups"], counted = k["work_groups_counted"];
-  std::cout << fmt::format("    {:<28} {:>10.2f} MB in {} work-groups of at most {:.1f} KiB{}\n",
-                           "distinct by work-group", k["distinct_bytes"].get<double>() * 1e-6, groups,
+  std::cout << fmt::format("    {:<28} {} in {} work-groups of at most {:.1f} KiB{}\n", "distinct by work-group",
+                           amount(k["distinct_bytes"].get<double>(), 10), groups,
                            k["working_set_bytes"].get<double>() / 1024,
                            counted < groups ? fmt::format(" (from {} of them)", counted) : "");
-  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound of {} for {:.1f} KiB\n", "ratio", k["ratio"],
-                           k["algorithm"], k["bound_at_bytes"].get<double>() / 1024);
+  if (k["algorithm"] == inputsAndOutputs)
+    std::cout << fmt::format("    {:<28} {:>10.2f} of inputs and outputs: no bound of its algorithm is known\n",
+                             "ratio", k["ratio"]);
+  else
+    std::cout << fmt::format("    {:<28} {:>10.2f} of the bound of {} for {:.1f} KiB\n", "ratio", k["ratio"],
+                             k["algorithm"], k["bound_at_bytes"].get<double>() / 1024);
 }
 
 void printRoofline(const Json& r) {
@@ -146,14 +170,14 @@ Json layerJson(const ConvSpec& spec, const Options& o, const Device* device) {
 
 void printLayer(const Json& j) {
   std::cout << fmt::format("{}, fast memory of {} elements\n", j["conv"], j["fast_memory_elements"]);
-  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j, j["compulsory"]));
+  std::cout << fmt::format("  {:<30} {}\n", "inputs and outputs", amount(j, j["compulsory"]));
   for (const Json& a : j["algorithms"]) {
     std::cout << fmt::format("  {}\n", a["algorithm"]);
-    std::cout << fmt::format("    {:<28} {:>10.2f} MB; each input is in {} windows at most, R = {:.4g}\n", "bound",
-                             megabytes(j, a["bound"]), a["most_reuse"], a["reuse"]);
-    std::cout << fmt::format("    {:<28} {:>10.2f} MB; theorem 4.6: {:.2f} MB\n",
+    std::cout << fmt::format("    {:<28} {}; each input is in {} windows at most, R = {:.4g}\n", "bound",
+                             amount(j, a["bound"]), a["most_reuse"], a["reuse"]);
+    std::cout << fmt::format("    {:<28} {}; theorem 4.6: {}\n",
                              a["algorithm"] == "direct" ? "order, equation (14)" : "order, equation (19)",
-                             megabytes(j, a["order"]), megabytes(j, a["composite"]));
+                             amount(j, a["order"]), amount(j, a["composite"], 0));
     const Json& d = a["dataflow"];
     if (d.is_null()) {
       std::cout << fmt::format("    {:<28} none: {}\n", "dataflow", a["reason"]);
@@ -161,13 +185,13 @@ void printLayer(const Json& j) {
     }
     const Json& t = d["tile"];
     const auto of = [&](const char* key) { return t[key].get<std::int64_t>(); };
-    std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {}{} x {} pixels, {} channels: {:.2f} of the bound\n",
-                             "dataflow", megabytes(j, d["volume"]),
+    std::cout << fmt::format("    {:<28} {} by tiles of {}{} x {} pixels, {} channels: {:.2f} of the bound\n",
+                             "dataflow", amount(j, d["volume"]),
                              of("images") > 1 ? fmt::format("{} images, ", of("images")) : "", of("rows"),
                              of("columns"), of("channels"), d["volume"].get<double>() / a["bound"].get<double>());
-    std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {:.1f} pixels, {:.1f} channels\n",
+    std::cout << fmt::format("    {:<28} {} by tiles of {:.1f} pixels, {:.1f} channels\n",
                              a["algorithm"] == "direct" ? "equation (21)" : "equation (22), times √2",
-                             megabytes(j, d["ideal"]), d["area"], d["channels"]);
+                             amount(j, d["ideal"]), d["area"], d["channels"]);
   }
   if (j.contains("no_winograd")) std::cout << fmt::format("  no bound of Winograd's algorithm: {}\n", j["no_winograd"]);
   if (j.contains("kernel")) printKernel(j["kernel"]);
@@ -175,7 +199,12 @@ void printLayer(const Json& j) {
 }
 
 void printTable(const Json& rows, const std::vector<ConvSpec>& layers, const Options& o) {
-  std::cout << fmt::format("fast memory of {} elements; traffic in MB\n\n", o.elements());
+  double least = std::numeric_limits<double>::infinity();
+  for (const Json& row : rows) least = std::min(least, bytesOf(row, row["compulsory"]));
+  const Unit unit = unitOf(10 * least);  // two digits of the smallest
+  const auto inUnit = [&](const Json& row, double elements) { return bytesOf(row, elements) / unit.bytes; };
+  std::vector<std::string> unbounded;  // of whose kernel's algorithm no bound is known
+  std::cout << fmt::format("fast memory of {} elements; traffic in {}\n\n", o.elements(), unit.name);
   std::cout << fmt::format("{:<14} {:>7} {:>10} {:>9} {:>9} {:>6}  {:<16} {:>10} {:>10}", "layer", "R", "in + out",
                            "bound", "dataflow", "ratio", "tile", "F(2) bound", "F(4) bound");
   if (!o.noKernel)
@@ -183,30 +212,34 @@ void printTable(const Json& rows, const std::vector<ConvSpec>& layers, const Opt
   std::cout << "\n";
   for (std::size_t i = 0; i < layers.size(); i++) {
     const Json &row = rows[i], &direct = row["algorithms"][0], &d = direct["dataflow"];
+    const std::string name = layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name;
     std::string tile = "none", volume = "-", ratio = "-";
     if (!d.is_null()) {
       const Json& t = d["tile"];
       tile = fmt::format("{}x{}x{}", t["rows"], t["columns"], t["channels"]);
-      volume = fmt::format("{:.2f}", megabytes(row, d["volume"]));
+      volume = fmt::format("{:.2f}", inUnit(row, d["volume"]));
       ratio = fmt::format("{:.2f}", d["volume"].get<double>() / direct["bound"].get<double>());
     }
     const auto winograd = [&](std::size_t a) {
-      return row["algorithms"].size() > a ? fmt::format("{:.2f}", megabytes(row, row["algorithms"][a]["bound"]))
+      return row["algorithms"].size() > a ? fmt::format("{:.2f}", inUnit(row, row["algorithms"][a]["bound"]))
                                           : std::string("-");
     };
-    std::cout << fmt::format("{:<14} {:>7.2f} {:>10.2f} {:>9.2f} {:>9} {:>6}  {:<16} {:>10} {:>10}",
-                             layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name, direct["reuse"],
-                             megabytes(row, row["compulsory"]), megabytes(row, direct["bound"]), volume, ratio, tile,
-                             winograd(1), winograd(2));
+    std::cout << fmt::format("{:<14} {:>7.2f} {:>10.2f} {:>9.2f} {:>9} {:>6}  {:<16} {:>10} {:>10}", name,
+                             direct["reuse"], inUnit(row, row["compulsory"]), inUnit(row, direct["bound"]), volume,
+                             ratio, tile, winograd(1), winograd(2));
     if (row.contains("kernel")) {
       const Json &k = row["kernel"], &g = k["global"];
       std::cout << fmt::format("  {:<14} {:>9.1f} {:>9.2f} {:>8.1f} {:>6.2f}", k["family"],
-                               (g["bytes_loaded"].get<double>() + g["bytes_stored"].get<double>()) * 1e-6,
-                               k["distinct_bytes"].get<double>() * 1e-6, k["working_set_bytes"].get<double>() / 1024,
-                               k["ratio"]);
+                               (g["bytes_loaded"].get<double>() + g["bytes_stored"].get<double>()) / unit.bytes,
+                               k["distinct_bytes"].get<double>() / unit.bytes,
+                               k["working_set_bytes"].get<double>() / 1024, k["ratio"]);
+      if (k["algorithm"] == inputsAndOutputs) unbounded.push_back(name);
     }
     std::cout << "\n";
   }
+  if (!unbounded.empty())
+    std::cout << fmt::format("\nno bound of the family's algorithm is known for {}: the ratio is that to in + out\n",
+                             fmt::join(unbounded, ", "));
 }
 
 // ------------------------------------------------------------------------------------------------------------ programs
@@ -239,7 +272,9 @@ Json programJson(const Options& o, const Device* device) {
   if (o.noKernel || !program.tunables.empty()) return j;
   const Workload workload = programWorkload(program, 0);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
-    return bounds::nearnessOf(parts, compiled.plan, o.fast);
+    std::vector<std::string> families;
+    for (const Json& choice : compiled.parts) families.push_back(choice["family"]);
+    return bounds::nearnessOf(parts, families, compiled.plan, o.fast);
   });
   if (device != nullptr && device->peak > 0 && workload.operations > 0) addRoofline(j, workload.operations, *device);
   return j;
@@ -250,16 +285,16 @@ void printProgram(const Json& j) {
   for (const Json& p : j["parts"]) {
     std::cout << fmt::format("  {} {}{}\n", p["name"], p["pattern"],
                              p["place"] == "" ? "" : ", " + p["place"].get<std::string>());
-    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs", megabytes(p, p["compulsory"]));
+    std::cout << fmt::format("    {:<28} {}\n", "inputs and outputs", amount(p, p["compulsory"]));
     if (p.contains("reason"))
       std::cout << fmt::format("    no bound better than these is known: {}\n", p["reason"]);
     else
-      std::cout << fmt::format("    {:<28} {:>10.3f} MB for {:.4g} products, each value good for {:.4g}\n", "bound",
-                               megabytes(p, p["bound"]), p["products"], p["reuse"]);
+      std::cout << fmt::format("    {:<28} {} for {:.4g} products, each value good for {:.4g}\n", "bound",
+                               amount(p, p["bound"]), p["products"], p["reuse"]);
   }
   if (j["parts"].size() > 1)
-    std::cout << fmt::format("  {:<30} {:>10.3f} MB, where arrays between parts are kept in slow memory\n", "all parts",
-                             j["bound_bytes"].get<double>() * 1e-6);
+    std::cout << fmt::format("  {:<30} {}, where arrays between parts are kept in slow memory\n", "all parts",
+                             amount(j["bound_bytes"].get<double>(), 10));
   if (j.contains("kernel")) printKernel(j["kernel"]);
   if (j.contains("roofline")) printRoofline(j["roofline"]);
 }
@@ -323,7 +358,7 @@ int bound(const Options& o) {
     o.json ? printJson(j) : printProgram(j);
     return 0;
   }
-  const auto layers = o.shapes.empty() ? std::vector{parseConv(o.what)} : readShapes(o.shapes);
+  const auto layers = o.shapes.empty() ? std::vector{parseConv(o.what)} : readLayers(o.shapes);
   Json rows = Json::array();
   for (const ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
   if (o.json)

@@ -107,6 +107,11 @@ runtime::DeviceInfo DeviceOptions::compilesFor() const {
 }
 
 void DeviceOptions::checkFits(const kernel::Plan& plan) const {
+  if (target == "c")
+    for (const kernel::Kernel& k : plan.kernels)
+      if (const std::string why = kernel::whyNotC(k); !why.empty())
+        throw UserError(ExitStatus::program, fmt::format("the kernel '{}' is no plain C: {}", k.name, why),
+                        "compile it for OpenCL, or without mapLcl");
   if (profile.empty()) return;
   const runtime::DeviceInfo device = runtime::readProfile(profile);
   for (const kernel::Kernel& k : plan.kernels) runtime::checkNeeds(device, runtime::needsOf(k));

@@ -95,7 +95,8 @@ struct DeviceOptions {
   // there is none and none was asked for, "portable". For the target "c" it is this processor where none was asked for,
   // and other processors are taken as GCC serves them.
   runtime::DeviceInfo compilesFor() const;
-  // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do.
+  // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do,
+  // and UserError (program) where --target c was and a kernel is no plain C.
   void checkFits(const kernel::Plan& plan) const;
   // Arguments by which other machines compile for the device that compilesFor() told.
   std::vector<std::string> words(const runtime::DeviceInfo& device) const;

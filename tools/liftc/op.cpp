@@ -10,6 +10,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "lift/parallel.hpp"
 #include "lift/space.hpp"
 #include "workload.hpp"
@@ -62,11 +63,20 @@ std::vector<CompiledWorkload> candidates(const Workload& workload, const Options
   }
   const Variant variant = derive(workload, o.family.familyOf(workload));
   Sampler sampler(spaceOf(variant, parseDeviceLimits(device.toJson())), o.seed);
-  for (int i = 0; i < o.samples; i++) {
+  constexpr int drawsOfSample = 16;  // where most need too much workspace
+  int drawn = 0;
+  for (; std::ssize(out) < o.samples && drawn < drawsOfSample * o.samples; drawn++) {
     const auto config = sampler.next();
     if (!config) break;  // the space has no more
-    add(compileAt(variant, *config, o.codegen, {}, &device));
+    auto compiled = compileAt(variant, *config, o.codegen, {}, &device);
+    if (!compiled) break;
+    if (o.family.isWithin(compiled->plan)) add(std::move(compiled));
   }
+  if (out.empty() && drawn > 0)
+    throw UserError(ExitStatus::program,
+                    fmt::format("none of {} configurations of {} that were drawn uses at most {} bytes of workspace",
+                                drawn, variant.family, o.family.maxWorkspace),
+                    "`liftc tune --max-workspace` searches");
   return out;
 }
 
@@ -162,8 +172,21 @@ std::optional<Row> checkWorkload(const Workload& workload, const Options& o, run
   return row;
 }
 
+// "oneDNN 2.6.3"; where there are several, "oneDNN 2.6.3 (conv), plain loops (deconv, gemv)".
+std::string judgesOf(const std::vector<Workload>& workloads) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> judges;  // and the operators that they judge
+  for (const Workload& w : workloads) {
+    auto judge = std::ranges::find(judges, w.judge, &std::pair<std::string, std::vector<std::string>>::first);
+    if (judge == judges.end()) judge = judges.insert(judge, {w.judge, {}});
+    if (std::ranges::find(judge->second, w.op) == judge->second.end()) judge->second.push_back(w.op);
+  }
+  if (judges.size() == 1) return judges[0].first;
+  return listed(judges, [](const auto& j) { return fmt::format("{} ({})", j.first, fmt::join(j.second, ", ")); });
+}
+
 int check(const std::vector<Workload>& workloads, const Options& o) {
   const auto device = o.device.open();
+  const bool isMixed = std::ranges::any_of(workloads, [&](const Workload& w) { return w.op != workloads[0].op; });
   Json rows = Json::array();
   auto status = ExitStatus::ok;  // of the first layer that is not right
   for (const Workload& w : workloads) {
@@ -181,10 +204,11 @@ int check(const std::vector<Workload>& workloads, const Options& o) {
       if (status == ExitStatus::ok) status = e.status();
     }
     if (!o.json && rows.empty())
-      std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms",
-                               "GFLOP/s", "memory MB", "work MB", "norm err", "max rel err", "tolerance", "result");
+      std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>9} {:>11} {:>10}  {}\n",
+                               isMixed ? "" : workloads[0].op, "ms", "GFLOP/s", "memory MB", "work MB", "norm err",
+                               "max rel err", "tolerance", "result");
     rows.push_back(row->json);
-    const std::string label = w.label.empty() ? w.descriptor : w.label;
+    const std::string label = !w.label.empty() ? w.label : isMixed ? w.key() : w.descriptor;
     if (!o.json && !refused.empty()) {
       std::cout << fmt::format("{:<40} {}\n", label, "error: " + refused) << std::flush;
     } else if (!o.json) {
@@ -203,7 +227,7 @@ int check(const std::vector<Workload>& workloads, const Options& o) {
   else
     std::cout << fmt::format(
         "on {}; errors against {}, relative to the norm, and to max(|expected|, root mean square)\n",
-        device->info().name, workloads.empty() ? "" : workloads[0].judge);
+        device->info().name, judgesOf(workloads));
   return static_cast<int>(status);
 }
 
@@ -230,7 +254,9 @@ int compile(const Workload& workload, const Options& o) {
     o.device.checkFits(compiled->plan);
   } catch (const UserError& refusal) {
     std::vector<Diagnostic> told = refusal.diagnostics();
-    told.front().hint = fmt::format("families that fit: {}", fmt::join(fittingFamilies(workload, device, o), ", "));
+    const std::vector<std::string> fitting = fittingFamilies(workload, device, o);
+    told.front().hint =
+        fitting.empty() ? "no family fits" : fmt::format("families that fit: {}", fmt::join(fitting, ", "));
     throw UserError(refusal.status(), std::move(told));
   }
   const auto forAny = [&]() -> std::optional<kernel::Plan> {

@@ -162,6 +162,18 @@ Strategy RewriteOptions::placed(const Strategy& s) const {
   return at(Derivation::parse("rule at " + place, {}).steps.at(0).path, s);
 }
 
+// s, which applies that rule alone: where no term has its form, the message says what that is.
+Strategy ofRule(const Rule& rule, Strategy s) {
+  return [text = rule.text(), name = rule.name(), s = std::move(s)](Expr e, Rewriting& r) {
+    int depth = 0;
+    std::size_t end = 0;  // of the left side: arrows within are those of functions in parentheses
+    for (; end < text.size() && (depth > 0 || text.compare(end, 4, " => ") != 0); end++)
+      depth += (text[end] == '(' || text[end] == '[') - (text[end] == ')' || text[end] == ']');
+    r.miss(fmt::format("rule '{}' applies to terms of the form {}", name, text.substr(0, end)));
+    return s(e, r);
+  };
+}
+
 void RewriteOptions::checkGiven(const std::vector<Rule>& given) const {
   for (const Rule& rule : given) {
     const CheckResult r = checkRule(rule, checking);
@@ -177,7 +189,8 @@ void RewriteOptions::checkGiven(const std::vector<Rule>& given) const {
 std::set<std::string> RewriteOptions::replayFile(Rewriting& rewriting, const std::vector<Rule>& given) const {
   std::set<std::string> used;
   for (const Step& s : Derivation::parse(readInput(derivation), rewriting.program()).steps) {
-    rewriting.apply(at(s.path, use(ruleNamed(s.rule, given), s.arguments)));
+    const Rule& rule = ruleNamed(s.rule, given);
+    rewriting.apply(ofRule(rule, at(s.path, use(rule, s.arguments))));
     used.insert(s.rule);
   }
   return used;
@@ -250,13 +263,14 @@ int RewriteOptions::run() const {
     Arguments own;
     for (const std::string& tunable : rule.tunables())
       if (const auto found = arguments.find(tunable); found != arguments.end()) own.insert(*found);
-    rewriting.apply(placed(use(rule, own)));
+    rewriting.apply(ofRule(rule, placed(use(rule, own))));
   }
   for (const std::string& text : steps) {
     bool hasPlace = false;
     const Step step = parseStep(text, rewriting.program(), hasPlace);
-    const Strategy rule = use(ruleNamed(step.rule, given), step.arguments);
-    rewriting.apply(hasPlace ? at(step.path, rule) : placed(rule));
+    const Rule& rule = ruleNamed(step.rule, given);
+    const Strategy used = use(rule, step.arguments);
+    rewriting.apply(ofRule(rule, hasPlace ? at(step.path, used) : placed(used)));
   }
   if (map) rewriting.apply(defaultMapping(rewriting.program()));
   print(rewriting, given);

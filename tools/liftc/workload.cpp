@@ -7,9 +7,11 @@
 #include <iostream>
 #include <mutex>
 
+#include "lift/characters.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
+#include "lift/listed.hpp"
 #include "lift/parts.hpp"
 #include "lift/plan_memory.hpp"
 #include "lift/vector_registers.hpp"
@@ -184,6 +186,10 @@ void FamilyOptions::checkWorkspace(const kernel::Plan& plan) const {
         fmt::format("the kernels need {} bytes of workspace, --max-workspace allows {}", bytes, maxWorkspace));
 }
 
+bool FamilyOptions::isWithin(const kernel::Plan& plan) const {
+  return maxWorkspace == anyWorkspace || kernel::workspaceOf(plan) <= maxWorkspace;
+}
+
 void FamilyOptions::tellWithin(const std::string& taken, const std::string& origin) const {
   if (maxWorkspace != anyWorkspace) std::cerr << fmt::format("  {}: {}\n", taken, origin);
 }
@@ -301,46 +307,87 @@ std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& 
 
 namespace {
 
-// A line of a file of shapes: its operator and its descriptor.
+// A line of a file of shapes: its operator and where its descriptor is.
 struct Line {
-  std::string op, descriptor;
+  std::string op;
   bool namesOp = false;
-  Span span;
+  Span line, descriptor;
+
+  std::string_view text(Span s) const { return std::string_view(s.file->text).substr(s.begin, s.end - s.begin); }
+  Span firstWord() const {
+    const std::size_t length = std::min(text(line).find_first_of(" \t"), text(line).size());
+    return {line.file, line.begin, line.begin + static_cast<std::uint32_t>(length)};
+  }
 };
 
-Line lineOf(Span span, const std::string& op) {
-  const std::string_view text = std::string_view(span.file->text).substr(span.begin, span.end - span.begin);
-  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
-  for (const Operator& o : operators())
-    if (o.name == word) return {o.name, std::string(text.substr(word.size())), true, span};
-  return {op, std::string(text), false, span};
+std::vector<Line> linesOf(const std::string& path, const std::string& op) {
+  const SourceFile* file = addSource(path, readInput(path));
+  std::vector<Line> lines;
+  for (const Span span : descriptorLines(*file)) {
+    Line line{op, false, span, span};
+    const Span word = line.firstWord();
+    for (const Operator& o : operators())
+      if (o.name == line.text(word)) line = {o.name, true, span, {file, word.end, span.end}};
+    lines.push_back(line);
+  }
+  if (lines.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path));
+  return lines;
+}
+
+// Whether the line begins as if it named an operator: no descriptor's first word is letters alone, with others behind
+// it, but that of a driver's command.
+bool namesUnknown(const Line& line) {
+  const std::string_view text = line.text(line.line), word = line.text(line.firstWord());
+  const std::string_view rest = text.substr(std::min(text.size(), text.find_first_not_of(" \t", word.size())));
+  return !line.namesOp && !rest.empty() && !rest.starts_with('-') && !rest.starts_with("conv") &&
+         std::ranges::all_of(word, [](char c) { return isLetter(c); });
+}
+
+// What `parse` makes of each line's descriptor; errors at their places in the file.
+template <class Parse>
+auto parsedLines(const std::vector<Line>& lines, const Parse& parse) {
+  std::vector<decltype(parse(lines[0], std::string()))> parsed;
+  std::vector<Diagnostic> errors;
+  for (const Line& line : lines) try {
+      const std::string descriptor(line.text(line.descriptor));
+      parsed.push_back(parse(line, descriptor));
+    } catch (const UserError& e) {
+      if (namesUnknown(line)) {
+        const Span word = line.firstWord();
+        errors.push_back({Severity::error,
+                          word,
+                          fmt::format("there is no operator '{}'", line.text(word)),
+                          "the operators are " + listed(operators(), &Operator::name),
+                          {}});
+        continue;
+      }
+      for (Diagnostic d : e.diagnostics()) {
+        Span at = line.line;
+        if (d.span.file != nullptr && d.span.file->text == line.text(line.descriptor))
+          at = {line.line.file, line.descriptor.begin + d.span.begin, line.descriptor.begin + d.span.end};
+        d.span = at;
+        errors.push_back(std::move(d));
+      }
+    }
+  throwErrors(std::move(errors));
+  return parsed;
 }
 
 }  // namespace
 
 std::vector<Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts) {
-  const SourceFile* file = addSource(path, readInput(path));
-  std::vector<Line> lines;
-  for (const Span line : descriptorLines(*file)) lines.push_back(lineOf(line, op));
-  if (lines.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path));
-  std::vector<Workload> workloads;
-  // Where all lines are layers, every error is reported at its place in the file.
-  if (std::ranges::all_of(lines, [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
-    for (const ConvSpec& spec : parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
-    return workloads;
-  }
-  std::vector<Diagnostic> errors;
-  for (const Line& line : lines) try {
-      workloads.push_back(line.op == "conv" ? layouts.workload(parseConv(line.descriptor))
-                                            : workloadNamed(line.op, line.descriptor));
-    } catch (const UserError& e) {
-      for (Diagnostic d : e.diagnostics()) {
-        d.notes.push_back({Severity::note, line.span, "in this line", {}, {}});
-        errors.push_back(std::move(d));
-      }
-    }
-  throwErrors(std::move(errors));
-  return workloads;
+  return parsedLines(linesOf(path, op), [&](const Line& line, const std::string& descriptor) {
+    return line.op == "conv" ? layouts.workload(parseConv(descriptor)) : workloadNamed(line.op, descriptor);
+  });
+}
+
+std::vector<ConvSpec> readLayers(const std::string& path) {
+  return parsedLines(linesOf(path, "conv"), [](const Line& line, const std::string& descriptor) {
+    if (line.op != "conv")
+      throw UserError(ExitStatus::program, fmt::format("bounds are known of layers, not of the operator '{}'", line.op),
+                      "`liftc bound FILE.lift` takes any program");
+    return parseConv(descriptor);
+  });
 }
 
 }  // namespace lift::liftc

@@ -69,6 +69,7 @@ struct FamilyOptions {
   void addOfProgram(cli::App& app);  // of a program, which has --config already
   void addMaxWorkspace(cli::App& app);
   void checkWorkspace(const kernel::Plan& plan) const;  // throws UserError where it needs more
+  bool isWithin(const kernel::Plan& plan) const;        // of known sizes: whether it needs no more
   // Where --max-workspace is given: tells which family was taken, and which were not for what they need.
   void tellWithin(const std::string& taken, const std::string& origin) const;
   std::vector<std::string> words() const;                // arguments that say the same
@@ -95,7 +96,10 @@ std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& 
 int explain(const Workload& workload, const FamilyOptions& family, bool json);
 
 // Descriptors, one a line, of `op` where the line does not begin with the name of another operator: "gemm m64n64k64".
-// Blank lines and comments as in readShapes. A file without a descriptor is a UserError (program).
+// Blank lines and comments as in readShapes. A file without a descriptor is a UserError (program); errors are reported
+// at their places in the file.
 std::vector<Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts);
+// The same where only layers are taken: other operators are a UserError (program).
+std::vector<ConvSpec> readLayers(const std::string& path);
 
 }  // namespace lift::liftc
