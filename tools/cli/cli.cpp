@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <deque>
 #include <type_traits>
@@ -32,7 +33,9 @@ std::optional<std::int64_t> bytesOf(std::string text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   std::string unit = text.substr(std::min(text.find_first_not_of(' ', digits), text.size()));
   double value = 0;
-  if (digits == 0 || !CLI::detail::lexical_cast(text.substr(0, digits), value)) return std::nullopt;
+  const char* const end = text.data() + digits;
+  if (const auto read = std::from_chars(text.data(), end, value); read.ec != std::errc() || read.ptr != end)
+    return std::nullopt;
   if (unit.ends_with('b')) unit.pop_back();
   const bool isBinary = unit.size() == 2 && unit.back() == 'i';
   if (isBinary) unit.pop_back();
