@@ -245,11 +245,11 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
   const std::int64_t others = blocks / vectors * spec.batch * ceilDiv(spec.ow, pixels);
   const std::int64_t ofImageRow = spec.iw * blockOf(layouts.input);
-  const bool follows = blockOf(layouts.input) > 1 && !gathers(spec, layouts);
+  const bool inBlocks = blockOf(layouts.input) > 1 && !gathers(spec, layouts);
   const auto isGood = [&](std::int64_t rows) {
     const std::int64_t rowsRead = (rows - 1) * spec.sh + spec.extentH();
     return others * ceilDiv(spec.oh, rows) >= fewestTiles && (!shares || linesOf(spec, pixels, rows) <= mostLines) &&
-           (!follows || rowsRead * ofImageRow <= firstCache) &&
+           (!inBlocks || rowsRead * ofImageRow <= firstCache) &&
            (!gathers(spec, layouts) || rowsRead * ofRow <= mostCopied);
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);

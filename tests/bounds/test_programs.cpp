@@ -1,12 +1,15 @@
 #include <catch2/catch.hpp>
 
 #include "lift/bounds.hpp"
+#include "lift/conv_operator.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/text.hpp"
 
 using namespace lift;
 
 namespace {
+
+[[maybe_unused]] const bool registered = (registerOperator(convOperator()), true);  // parts that are layers
 
 PartedProgram parted(const std::string& text) { return partsOf(parseProgram(*addSource("bounds.lift", text))); }
 
@@ -62,6 +65,25 @@ TEST_CASE("a convolution found in a program has the bound of its descriptor, but
     layers++;
   }
   CHECK(layers == 4);
+}
+
+TEST_CASE("parts by Winograd's algorithms are held against their inputs and outputs") {
+  const auto parts =
+      parted(
+          "def f(x: [26][26][64]f32, w: [64][3][3][64]f32) = slide2D(3, 3, 1, 1, x) |> map2D(fun v =>\n"
+          "  w |> map(fun k => reduce(0.0, fun (s, (a, b)) => s + a * b, zip(join(join(v)), join(join(k))))))")
+          .parts;
+  REQUIRE(parts.size() == 1);
+  const Workload& w = parts[0].workload;
+  const Config smallGroups{{"bands", 1}, {"rows", 1}, {"pixels", 2}, {"groups", 1}, {"vectors", 1}, {"lanes", 8}};
+  const kernel::Plan plan = compileVariant(derive(w, "blocked"), smallGroups);
+  const auto direct = bounds::nearnessOf(parts, {"blocked"}, plan, 1024);
+  const auto winograd = bounds::nearnessOf(parts, {"winograd"}, plan, 1024);
+  const auto b = bounds::boundOf(parts[0], direct.fast);
+  INFO(direct.fast << " bytes");
+  REQUIRE(b.compulsory < b.bound);
+  CHECK(direct.bound == b.bound * b.elementBytes);
+  CHECK(winograd.bound == b.compulsory * b.elementBytes);
 }
 
 TEST_CASE("of other parts the compulsory bound is known, and why") {

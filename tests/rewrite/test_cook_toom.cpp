@@ -214,7 +214,8 @@ TEST_CASE("a coefficient may be 0 at some of the points to choose from") {
                            "cookToom<4,3: 0 1 -1 2 -2 | 0 1 -1 2 3>", "cookToom<3,3: 1 2 3 4 | 0 1 -1 2>"}) {
     const Rule& rule = ruleNamed(name);
     INFO(rule.text());
-    CHECK(rule.text().find("0.0][(min(points") + rule.text().find("[0.0, ") != 2 * std::string::npos);
+    const auto says = [&](const char* part) { return rule.text().find(part) != std::string::npos; };
+    CHECK((says("[0.0, ") || says(", 0.0][(min(points")));
     for (const CheckResult& r :
          {checkRule(rule, {.samples = 30, .seed = seed}), checkRule(rule.forms()[0], {.samples = 8, .seed = seed})}) {
       CHECK(!r.disagreement);

@@ -27,7 +27,7 @@ const CLI::Validator positiveNumber = number("POSITIVE", "a positive number", []
 const CLI::Validator nonNegativeNumber = number("NONNEGATIVE", "a number from 0", [](double x) { return x >= 0; });
 
 // "32768", "32KiB", "1.5MB": powers of 1000 or, with an i, of 1024; whole bytes, rounded down. Nothing for what is
-// none, or 63 bits do not hold.
+// none, or 63 bits do not hold: CLI11's own reading of sizes takes no fractions, and the largest number for such.
 std::optional<std::int64_t> bytesOf(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());

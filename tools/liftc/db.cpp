@@ -52,7 +52,8 @@ std::vector<Row> rows(const tune::Database& db, const Options& o) {
         (contains(d.name, o.device) || contains(d.id, o.device)))
       found.push_back({std::move(m), p, d});
   }
-  if (found.empty() && !o.json)
+  const bool asks = !(o.problem.empty() && o.device.empty() && o.family.empty());
+  if (found.empty() && asks && !o.json)
     std::cerr << "the database has no measurements of what was asked for; `liftc db list` prints what it has\n";
   return found;
 }

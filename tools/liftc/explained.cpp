@@ -101,7 +101,7 @@ Explained byParts(const ProgramOptions& options, const FamilyOptions& family, co
                   const Profile& device, const tune::Database* known) {
   Workload w = workloadOf(options.readAtValues(), codegen);
   w.constants = codegen.constants;
-  ChoiceOptions asked{.family = family.family, .own = known};
+  ChoiceOptions asked{.family = family.family, .own = known, .tuned = !family.noTuned};
   if (known == nullptr || !family.config.empty()) asked.config = parseValues(family.config, "--config");
   const auto [variant, config, origin, measured] = choose(w, pointer(device), asked);
   Explained s = ofConfig(variant, config, codegen, {}, device);
@@ -150,7 +150,8 @@ Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions
         options.config = {str(choose(workloadOf(program, codegen), pointer(device), {.own = known}).config)};
       return asWritten(options, codegen, device);
     }
-    family.family = workloadOf(program, codegen).families[0].name;
+    const Workload w = workloadOf(program, codegen);
+    family.family = known == nullptr ? w.families[0].name : choose(w, pointer(device), {.own = known}).variant.family;
     family.config.clear();  // is the program's
     codegen.alignedVectors = device && device->type == "gpu";
   } else if (family.family != programFamily) {
@@ -237,14 +238,17 @@ Explained ofManifest(const std::string& file, const std::string& text) {
 }  // namespace
 
 Explained explainedBy(const std::string& what, const ExplainOptions& o) {
-  if (what.ends_with(".lift")) {
+  const bool isProgram = what.ends_with(".lift");
+  if ((!isProgram || o.family.db.empty()) && !(o.device.platform.empty() && o.device.device.empty()))
+    throw UserError(ExitStatus::usage, "--platform and --device say for which device a database's results are",
+                    "they go with a program (.lift) and --db");
+  if (isProgram) {
     ProgramOptions program = o.program;
     program.file = what;
     program.config = o.family.config;
     std::optional<tune::Database> known;
-    if (!o.family.db.empty()) known = openExistingDatabase(o.family.db);
     Profile device;
-    if (known || !o.device.platform.empty() || !o.device.device.empty()) device = o.device.compilesFor();
+    if (!o.family.db.empty()) known = openExistingDatabase(o.family.db), device = o.device.compilesFor();
     Explained s = ofProgram(program, o.family, {}, device, known ? &*known : nullptr);
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
