@@ -323,7 +323,7 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
     return (staged ? detail::winogradStagedPreferred : detail::winogradPreferred)(spec, f, device);
   };
   if (name == "winograd" && elements != Scalar::h16)
-    family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
+    family.firstOn = [=](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, layouts, device); };
   if (staged)
     family.firstOn = [spec, layouts](const runtime::DeviceInfo& device) {
       return detail::preferredStaged(spec, layouts, device) == "winogradStaged";
@@ -446,7 +446,7 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                                           {"winograd6", 6, Products::apart},
                                           {"winogradStaged", 4, Products::staged}})
     addWinograd(w, spec, layouts, name, m, products);
-  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
+  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec, layouts) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
   if (preferred.empty()) {
     const bool usually = detail::prefersPlanes(spec, layouts);

@@ -215,11 +215,11 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
-// The family that is likely the fastest for a 3 by 3 or 5 by 5 layer of which nothing was measured; empty where none of
-// these is.
-std::string preferredWinograd(const ConvSpec& spec);
+// The one of these families that is likely the fastest for a layer of which nothing was measured; empty where a direct
+// one is.
+std::string preferredWinograd(const ConvSpec& spec, const ConvLayouts& layouts);
 // Whether `winograd` is, on a processor whose caches or local memory do not suit the `winogradFused` that is preferred.
-bool prefersUnfused(const ConvSpec& spec, const runtime::DeviceInfo& device);
+bool prefersUnfused(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 // How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.
 std::int64_t choicesOfPoints(const Winograd& w);
 Winograd atPoints(const Winograd& w, std::int64_t points);

@@ -9,6 +9,8 @@
 //   1)² positions, tiles by output channels, in register tiles of tiles by vectors of output channels, and are kept
 //   where the tiles are; the transforms run in two steps, rows and columns, in lanes over channels.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -291,6 +293,61 @@ std::int64_t keptBytes(const ConvSpec& s, const Winograd& w, std::int64_t kernel
 // being read.
 constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
 
+constexpr int usualUnits = 2;  // cores, where no device is known
+
+// Estimates of what a layer of stride one takes on a processor, in units of a multiply-add of its products. The weights
+// were fitted to measured times (docs/winograd.md, "Which one is taken").
+constexpr double perMultiplyAdd = 1.15;  // with what is loaded for it
+constexpr double perLaunch = 250'000;    // of a kernel
+
+double timeToRead(double weights) {
+  constexpr double mostNear = 32 << 20, near = 1.7, far = 8;  // bytes, and an element
+  return weights * (weights * sizeof(float) <= mostNear ? near : far);
+}
+
+// By the family `blocked`, whose vectors are filled up where a group's outputs are few or odd.
+double directTime(const ConvSpec& s) {
+  constexpr std::int64_t fewest = 4, most = 16;  // lanes
+  constexpr double fast = 12;                    // of vectors of fewer lanes the loads take longer than the sums
+  const std::int64_t out = s.ocPerGroup();
+  const auto lanes =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(out, fewest, most))));
+  const double filled = static_cast<double>(ceilDiv(out, lanes) * lanes) / static_cast<double>(out);
+  const double multiplyAdds = static_cast<double>(s.operations()) / 2;
+  return perMultiplyAdd * multiplyAdds * filled * std::max(1.0, fast / static_cast<double>(lanes)) +
+         timeToRead(static_cast<double>(s.oc * s.reduction())) + perLaunch;
+}
+
+double winogradTime(const ConvSpec& s, const Winograd& w) {
+  constexpr double perAddition = 2, perKept = 4, perCropped = 40;  // of an element
+  constexpr double perTileApart = 0.3;                             // of a multiply-add
+  const double fast = s.groups > 1 ? 6 : 16;  // lanes; transforms and products take longer with fewer
+  const Config config = winogradDefaults(s, w);
+  const auto at = [&](const char* tunable) {
+    const auto found = config.find(tunable);
+    return found == config.end() ? 1.0 : static_cast<double>(found->second);
+  };
+  const auto in = static_cast<double>(s.icPerGroup()), out = static_cast<double>(s.ocPerGroup());
+  const auto groups = static_cast<double>(s.groups), products = static_cast<double>(w.products());
+  const double tiles = groups * static_cast<double>(tilesOf(s, w)), weights = groups * products * in * out;
+  const auto sides = static_cast<double>(w.rows.m + w.rows.r + w.columns.m + w.columns.r - 2);
+  const double ofTile = perMultiplyAdd * products * in * out * (1 + perTileApart / at("tiles")) +
+                        perAddition * products * sides / 2 * (in + out);
+  double time = tiles * ofTile * std::max(1.0, fast / at("lanes"));
+  if (w.fused) {
+    const double blocks = tiles / at("block");
+    time *= std::ceil(blocks / usualUnits) * usualUnits / blocks;
+    constexpr double mostReadAgain = 10 << 20;  // bytes of which caches hold a good part
+    const double again = weights * sizeof(float) <= mostReadAgain ? weights / 2 : timeToRead(weights);
+    time += perLaunch + (blocks / groups - 1) * again;
+  } else {
+    time += perKept * tiles * products * (in + out) + 3 * perLaunch;
+  }
+  if (missing(s.oh, w.rows.m) + missing(s.ow, w.columns.m) > 0)
+    time += perCropped * static_cast<double>(s.batch * s.oc * s.oh * s.ow);
+  return time + timeToRead(weights);
+}
+
 }  // namespace
 
 std::string whyNotWinograd(const ConvSpec& s, bool fused) {
@@ -304,39 +361,29 @@ std::string whyNotWinograd(const ConvSpec& s, bool fused) {
   return {};
 }
 
-std::string preferredWinograd(const ConvSpec& layer) {
+std::string preferredWinograd(const ConvSpec& layer, const ConvLayouts& layouts) {
   const ConvSpec s = decimated(layer, allPhases(layer));
-  if (s.sh != 1 || s.sw != 1) return {};
-  constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
-  constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
-  // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
-  // cache holds.
-  constexpr std::int64_t near = 10 << 20, beyond = 32 << 20;
-  // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
-  constexpr std::int64_t fewTiles = 24;
-  if (!whyNotWinograd(s, true).empty() || s.kh != s.kw || (s.kh != 3 && s.kh != 5) ||
-      s.operations() < fewestOperations || std::min(s.icPerGroup(), s.ocPerGroup()) < fewestChannels)
-    return {};
-  const Winograd w = winogradOf(s, 4, true);
-  const std::int64_t kernels = kernelBytes(s, w);
-  if (s.kh == 5) return kernels <= beyond && s.groups == 1 ? "winograd" : "";
-  const Winograd small = winogradOf(s, 2, false);
-  // Images of two rows or columns, as the phases of kernels that are dilated widely are, fill no larger tiles.
-  if (s.groups == 1 && tilesOf(s, small) * small.products() < tilesOf(s, w) * w.products()) return "winograd2";
-  if (kernels <= own || (kernels <= near && tilesOfImage(s, w) >= fewestOfBlock)) return "winogradFused";
-  if (s.groups > 1) return {};
-  if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
-  // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
-  constexpr std::int64_t perByte = 12;
-  const std::int64_t elements = s.ic * s.oc, ofElement = perByte * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t direct = s.operations() + ofElement * s.kh * s.kw * elements;
-  const bool isDirect =
-      prefersIm2col(layer) && direct < (2 * tilesOf(s, small) + ofElement) * small.products() * elements;
-  return isDirect ? "" : "winograd2";
+  if (s.sh != 1 || s.sw != 1 || !whyNotWinograd(s, true).empty()) return {};
+  // A family has to take so much less than those before it, which round less or take less memory.
+  constexpr double gain = 0.85;
+  // Elements of planes are gathered for lanes of channels, and scattered; the family `planes` has lanes of pixels.
+  constexpr double perGathered = 40;
+  std::int64_t gathered = 0;
+  if (layouts.input == Layout::nchw) gathered += s.batch * s.ic * s.ih * s.iw;
+  if (layouts.output == Layout::nchw) gathered += s.batch * s.oc * s.oh * s.ow;
+  std::string fastest;
+  double least = directTime(s);
+  for (const auto& [name, m, fused] :
+       {std::tuple("winogradFused", 4, true), {"winograd2", 2, false}, {"winograd", 4, false}}) {
+    if (s.groups > 1 && !fused) continue;
+    const double time = winogradTime(s, winogradOf(s, m, fused)) + perGathered * static_cast<double>(gathered);
+    if (time < gain * least) std::tie(fastest, least) = std::pair(name, time);
+  }
+  return fastest;
 }
 
-bool prefersUnfused(const ConvSpec& layer, const runtime::DeviceInfo& device) {
-  if (device.type != "cpu" || preferredWinograd(layer) != "winogradFused") return false;
+bool prefersUnfused(const ConvSpec& layer, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
+  if (device.type != "cpu" || preferredWinograd(layer, layouts) != "winogradFused") return false;
   const ConvSpec s = decimated(layer, allPhases(layer));
   const Winograd w = winogradOf(s, 4, true);
   // A cache that is larger than this for each core belongs to many more cores, and is far from each.
@@ -472,7 +519,6 @@ void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r
 namespace {
 
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
-constexpr int usualUnits = 2;                    // cores, where no device is known
 
 // The tiles of a block, which keeps at most `most`, so that `units` cores are done soonest. To read the kernels takes
 // as long as to compute some tiles.

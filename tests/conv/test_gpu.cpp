@@ -279,10 +279,16 @@ TEST_CASE("how a processor computes by Winograd follows from its caches", "[null
   CHECK(on("ic128ih112oc128kh3ph1", small, far).variant.family == "winogradFused");
   CHECK(on("ic128ih112oc128kh3ph1", small, near).config.at("block") == 14);
   CHECK(on("ic128ih112oc128kh3ph1", large, near).config.at("block") == 28);
-  CHECK(on("ic96ih27oc256kh5ph2", small, near).variant.family == "winograd");
+  CHECK(on("ic96ih27oc256kh5ph2", small, near).variant.family == "winogradFused");
+  CHECK(on("ic96ih27oc256kh5ph2", small, far).variant.family == "winograd");
   CHECK(on("ic512ih28oc512kh3ph1", small, near).variant.family == "winograd");
   CHECK(on("ic512ih14oc1024kh3ph1", small, near).variant.family == "winograd2");      // 16 tiles of 4 by 4
   CHECK(on("ic512ih33oc256kh3ph24dh23", small, near).variant.family == "winograd2");  // phases of 2 by 2
   CHECK(on("ic256ih2oc256kh3ph1mb4", small, near).variant.family == "winograd2");
   CHECK(on("ic64ih28oc64kh1", large, far).variant.family == "blocked");
+  for (const char* layer : {"ic64ih8oc64kh3ph1", "ic16ih32oc16kh3ph1", "ic384ih8oc384kh1kw3ph0pw1",
+                            "ic128ih17oc192kh7kw1ph3pw0", "g32ic256ih28oc256kh3ph1"})
+    CHECK(on(layer, small, near).variant.family == "winogradFused");
+  for (const char* layer : {"ic33ih28oc47kh3ph1", "ic64ih28oc65kh3ph1", "ic16ih14oc16kh3ph1"})
+    CHECK(on(layer, small, near).variant.family == "blocked");
 }
