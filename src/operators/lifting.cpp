@@ -138,11 +138,11 @@ class Search {
     return mark(e, around_.size()) ? std::optional(on) : std::nullopt;
   }
 
-  // Whether lifting pays. A product of few elements is as well computed where it is, unless it would compute its
-  // operands again for each element; one of very many elements does not fit into memory.
-  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, bool takesLoops) const {
+  // Whether lifting pays. A product of few elements is as well computed where it is, if it has a family there and does
+  // not compute its operands again for each element; one of very many elements does not fit into memory.
+  static constexpr double enough = 1 << 12, enoughInPlace = 1 << 17;  // products
+  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, double enough) const {
     constexpr double enoughReduced = 4, most = 1 << 27;
-    const double enough = takesLoops ? 1 << 12 : 1 << 17;
     double rows = 1, columns = 1, elements = 1, work = estimate(reduced);
     if (work < enoughReduced) return false;
     for (std::size_t i = 0; i < around_.size(); i++) {
@@ -246,11 +246,16 @@ class Search {
       return;
     const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
     const bool takesLoops = a && b && (takesLoop(operands.arguments[0], *a) || takesLoop(operands.arguments[1], *b));
-    if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length(), takesLoops)) return;
+    const Nat reduced = reduction.arguments[2].type().length();
+    if (!a || !b || !isWorth(*a, *b, reduced, enough)) return;
     if (!dependence(reduction.arguments[0])) return;
     if (isOfOperator()) return;
     std::vector<bool> on(around_.size());
     for (std::size_t i = 0; i < on.size(); i++) on[i] = (*a)[i] || (*b)[i];
+    if (!takesLoops && !isWorth(*a, *b, reduced, enoughInPlace)) {
+      if (isBesideMore(partAt(program_, path), on)) lift(path);
+      return;
+    }
     if (liftNeeded(on)) return;
     for (std::size_t i = 0; i < 2; i++)
       if (const auto below = computedIn(operands.arguments[i]); below && dependsOnLoop(operands.arguments[i]))
@@ -391,6 +396,25 @@ class Search {
     const Expr rest = replaceTerms(body, {{sum, Expr::variable("r", sum.type())}});
     return std::ranges::any_of(loops, [&](const Binder* loop) {
       return loop->variable.type().isTuple() && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);
+    });
+  }
+
+  // Whether a loop has, beside the sum's rows or columns, elements that change with a loop around it as these do not: a
+  // residual. Such loops are no tiles.
+  bool isBesideMore(Expr sum, const std::vector<bool>& on) const {
+    const Binder* innermost = nullptr;
+    for (std::size_t i = 0; i < on.size(); i++) {
+      if (!on[i]) continue;
+      if (!around_[i].isLoop) return false;
+      innermost = &around_[i];
+    }
+    const Expr body = functionOf(spineOf(partAt(program_, innermost->place))).body();
+    const auto ofSum = innermost->arraysOf(sum);
+    const auto ofRest = innermost->arraysOf(replaceTerms(body, {{sum, Expr::variable("r", sum.type())}}));
+    if (!ofSum || !ofRest) return false;
+    return std::ranges::any_of(around_, [&](const Binder& around) {
+      const auto changes = [&](Expr array) { return array.hasFree(around.variable); };
+      return std::ranges::any_of(*ofRest, changes) && std::ranges::none_of(*ofSum, changes);
     });
   }
 

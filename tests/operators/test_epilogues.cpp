@@ -29,6 +29,15 @@ const std::vector<Case>& cases() {
        "  zip(matmul(a, b), transpose(r), f) |> map(fun (row, more, p) => zip(row, more, g) |> map(fun (x, y, q) =>\n"
        "    max(x * p + y, 0.0) * q))\n",
        P::product},
+      {"small product written with the residual of its rows",
+       "def main(a: [20][33]f32, b: [33][13]f32, r: [20][13]f32): [20][13]f32 =\n"
+       "  zip(a, r) |> map(fun (row, more) => zip(transpose(b), more) |> map(fun (c, x) => dotProduct(row, c) + x))\n",
+       P::product},
+      {"small product in a batch, with a bias and the residual of its rows",
+       "def main(a: [3][16][9]f32, b: [3][9][24]f32, t: [24]f32, r: [3][16][24]f32): [3][16][24]f32 =\n"
+       "  zip(a, b, r) |> map(fun (x, y, z) => zip(x, z) |> map(fun (row, more) =>\n"
+       "    zip(transpose(y), t, more) |> map(fun (c, u, v) => max(dotProduct(row, c) + u + v, 0.0))))\n",
+       P::product},
       {"product in a batch, a mask and a flat residual",
        "def main(a: [3][8][6]f32, b: [3][6][16]f32, m: [8][16]i32, r: [384]f32): [384]f32 =\n"
        "  let c = zip(a, b) |> map(fun (x, y) => matmul(x, y)) |> map(fun x => zipWith2D(fun (v, k) =>\n"
