@@ -141,7 +141,7 @@ class Search {
   // Whether lifting pays. A product of few elements is as well computed where it is, if it has a family there and does
   // not compute its operands again for each element; one of very many elements does not fit into memory.
   static constexpr double enough = 1 << 12, enoughInPlace = 1 << 17;  // products
-  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, double enough) const {
+  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, double leastWork) const {
     constexpr double enoughReduced = 4, most = 1 << 27;
     double rows = 1, columns = 1, elements = 1, work = estimate(reduced);
     if (work < enoughReduced) return false;
@@ -153,7 +153,7 @@ class Search {
       if (!b[i]) rows *= length;
       if (!a[i]) columns *= length;
     }
-    return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
+    return rows >= 4 && columns >= 4 && work >= leastWork && elements <= most;
   }
 
   // Whether an element of the operand is computed in loops, by way of names of arrays, too.
