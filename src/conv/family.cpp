@@ -311,7 +311,7 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
                   : staged ? ", products of blocks copied to local memory: for GPUs"
                            : ""),
       [=](rewrite::Rewriting& r) { (staged ? detail::deriveWinogradStaged : detail::deriveWinograd)(spec, f, r); },
-      (staged ? detail::winogradStagedDefaults : detail::winogradDefaults)(spec, f)};
+      staged ? detail::winogradStagedDefaults(spec, f) : detail::winogradDefaults(spec, f, layouts)};
   family.forGpus = staged;
   const auto factor = [=](std::int64_t points) {
     return detail::winogradTolerance(spec, detail::atPoints(f, points), elements) / convTolerance(spec, elements);
@@ -320,7 +320,8 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
   family.toleranceFactor = factor(1);
   for (std::int64_t p = 2; p <= choices; p++) family.toleranceFactor = std::max(family.toleranceFactor, factor(p));
   family.preferred = [=](const runtime::DeviceInfo& device) {
-    return (staged ? detail::winogradStagedPreferred : detail::winogradPreferred)(spec, f, device);
+    return staged ? detail::winogradStagedPreferred(spec, f, device)
+                  : detail::winogradPreferred(spec, f, layouts, device);
   };
   if (name == "winograd" && elements != Scalar::h16)
     family.firstOn = [=](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, layouts, device); };

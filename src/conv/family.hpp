@@ -210,9 +210,10 @@ std::optional<double> stagedWinogradCost(const ConvSpec& spec, const ConvLayouts
                                          const runtime::DeviceInfo& device);
 Config winogradStagedDefaults(const ConvSpec& spec, const Winograd& w);
 Config winogradStagedPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
-Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
+Config winogradDefaults(const ConvSpec& spec, const Winograd& w, const ConvLayouts& layouts = {});
 // For a processor: its registers, and blocks as large as a core's own cache allows. Empty where these are the defaults.
-Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
+Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const ConvLayouts& layouts,
+                         const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The one of these families that is likely the fastest for a layer of which nothing was measured; empty where a direct

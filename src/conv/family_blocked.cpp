@@ -312,16 +312,16 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts, const Vect
   const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
   // Per cent of a vector's lanes that must be in use: `most` where products take the time, `less` where loads and
   // stores do.
-  constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28;
+  constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28, longRow = 56;
   const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
   if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);
   if (layouts.input != Layout::nchw || layouts.output != Layout::nchw) return false;
   // Without products with an element of memory a plane has to be read in place to be faster, vectors of single pixels a
   // stride apart to be rare, and blocked's vectors to be half empty.
   const bool loads = loadsInputs(of);
-  if (isPointwise(s))
-    return loads ? !copiesPlanes(s) && s.ocPerGroup() >= s.icPerGroup()
-                 : s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (isPointwise(s) && !copiesPlanes(s)) return !loads || s.ocPerGroup() >= s.icPerGroup();
+  if (isPointwise(s)) return !loads && s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (s.groups > 1 && s.ocPerGroup() == 1 && !loads) return fills(less) && (!isStrided || s.ow >= longRow);
   if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less) && (!loads || s.ocPerGroup() < of.lanes);
   if (s.ic <= fewChannels) return (!isStrided || (s.sw == 2 && !loads)) && fills(less);
   return !isStrided && fills(most);

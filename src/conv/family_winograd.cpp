@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "family.hpp"
@@ -396,7 +397,7 @@ bool prefersUnfused(const ConvSpec& layer, const ConvLayouts& layouts, const run
   const std::int64_t atATime = kernelsAtATime(s.ocPerGroup(), widestVectorOf(s.ocPerGroup(), vectorRegisters(device)));
   const auto fit = static_cast<std::int64_t>(device.localMemory) / keptBytes(s, w, atATime);
   return device.localMemory > 0 && largestDivisor(tilesOfImage(s, w), std::max<std::int64_t>(1, fit)) <
-                                       std::min(fewestOfBlock, winogradDefaults(layer, w).at("block"));
+                                       std::min(fewestOfBlock, winogradDefaults(layer, w, layouts).at("block"));
 }
 
 Winograd winogradOf(const ConvSpec& layer, std::int64_t m, bool fused) {
@@ -533,15 +534,25 @@ std::int64_t tilesOfBlock(std::int64_t ofImage, std::int64_t images, std::int64_
   return best;
 }
 
+// Lanes of channels that the transform of the inputs loads at once. In planes each comes from a line of its own: where
+// planes lie whole ways of the first cache apart, all are kept in the same set, which holds as many as there are ways.
+std::int64_t lanesLoaded(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
+  constexpr std::int64_t way = 4096, ways = 8;  // bytes; of processors today at least so many
+  const std::int64_t lanes = widestVectorOf(atStrideOne(layer).icPerGroup(), of);
+  if (layouts.input != Layout::nchw) return lanes;
+  const std::int64_t plane = layer.ih * layer.iw * static_cast<std::int64_t>(info(layouts.elements).bytes);
+  return std::min(lanes, ways * (way / std::gcd(plane, way)));
+}
+
 // A block's transformed tiles and products take at most `mostKept` bytes.
-Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept, std::int64_t units,
-                   const VectorRegisters& of) {
+Config defaultsFor(const ConvSpec& layer, const Winograd& w, const ConvLayouts& layouts, std::int64_t mostKept,
+                   std::int64_t units, const VectorRegisters& of) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
   if (choicesOfPoints(w) > 1) config["points"] = 1;
   std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w), lanes = 1;
   if (hasVectors(kernels)) config["lanes"] = lanes = widestVectorOf(kernels, of);
-  if (hasVectors(spec.icPerGroup())) config["load"] = widestVectorOf(spec.icPerGroup(), of);
+  if (hasVectors(spec.icPerGroup())) config["load"] = lanesLoaded(layer, layouts, of);
   if (w.fused) {
     config["kernels"] = kernels = kernelsAtATime(kernels, lanes);
     tiles = config["block"] =
@@ -588,18 +599,19 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
 
 }  // namespace
 
-Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
-  return defaultsFor(layer, w, usuallyKept, usualUnits, {});
+Config winogradDefaults(const ConvSpec& layer, const Winograd& w, const ConvLayouts& layouts) {
+  return defaultsFor(layer, w, layouts, usuallyKept, usualUnits, {});
 }
 
-Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime::DeviceInfo& device) {
+Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const ConvLayouts& layouts,
+                         const runtime::DeviceInfo& device) {
   if (device.type != "cpu") return {};
   // Drivers of processors give as much local memory as a core's own cache has, which holds kernels, too.
   const auto local = static_cast<std::int64_t>(device.localMemory);
   const std::int64_t kept = std::max(usuallyKept, local / 8 * 3);
-  const Config config = defaultsFor(layer, w, local > 0 ? std::min(kept, local) : kept,
+  const Config config = defaultsFor(layer, w, layouts, local > 0 ? std::min(kept, local) : kept,
                                     std::max(1, device.computeUnits), runtime::vectorRegisters(device));
-  return config == winogradDefaults(layer, w) ? Config() : config;
+  return config == winogradDefaults(layer, w, layouts) ? Config() : config;
 }
 
 namespace {

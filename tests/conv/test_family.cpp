@@ -571,13 +571,16 @@ TEST_CASE("layers in planes are computed in vectors of pixels where the register
     const char* on16;  // AVX-512's
   };
   for (const Preferred& p : std::vector<Preferred>{{"ic128ih28oc512kh1", "planes", "planes"},
-                                                   {"ic64ih56oc64kh1", "planes", "blocked"},
+                                                   {"ic64ih56oc64kh1", "planes", "planes"},
                                                    {"ic256ih14oc1024kh1", "blocked", "planes"},  // no whole vectors
-                                                   {"ic512ih28oc128kh1", "blocked", "blocked"},
+                                                   {"ic256ih14oc256kh1", "blocked", "blocked"},
+                                                   {"ic512ih28oc128kh1", "blocked", "planes"},
                                                    {"ic3ih224oc64kh7sh2ph3", "blocked", "planes"},
                                                    {"ic3ih224oc64kh3ph1", "planes", "planes"},
                                                    {"g144ic144ih56oc144kh3ph1", "planes", "planes"},
                                                    {"g32ic256ih28oc256kh3ph1", "blocked", "planes"},
+                                                   {"g512ic512ih14oc512kh3ph1", "depthwise", "planes"},
+                                                   {"g64ic64ih112oc64kh3sh2ph1", "depthwise", "planes"},
                                                    {"g144ic144ih56oc144kh3sh2ph1", "depthwise", "depthwise"}}) {
     const Workload w = convWorkload(parseConv(p.layer), {.input = Layout::nchw, .output = Layout::nchw});
     const auto familyOf = [&](int lanes) {
@@ -592,6 +595,26 @@ TEST_CASE("layers in planes are computed in vectors of pixels where the register
     CHECK(familyOf(16) == p.on16);
     CHECK(w.families.front().name == p.on16);
   }
+}
+
+TEST_CASE("as many lanes are loaded from planes as the first cache keeps at the same place") {
+  struct Loaded {
+    const char* layer;
+    std::int64_t ofPlanes, ofPixels;
+  };
+  for (const Loaded& l : std::vector<Loaded>{{"ic64ih224oc64kh3ph1", 8, 16},  // a plane is 49 ways of 4 KiB
+                                             {"ic64ih64oc64kh3ph1", 8, 16},
+                                             {"ic64ih16oc64kh3ph1", 16, 16},  // four planes of a way
+                                             {"ic64ih56oc64kh3ph1", 16, 16},
+                                             {"ic20ih224oc64kh3ph1", 4, 4}})
+    for (const char* family : {"winogradFused", "winograd"}) {
+      const auto lanesOf = [&](Layout input) {
+        return convWorkload(parseConv(l.layer), {.input = input}).family(family).defaults.at("load");
+      };
+      INFO(l.layer);
+      CHECK(lanesOf(Layout::nchw) == l.ofPlanes);
+      CHECK(lanesOf(Layout::nhwc) == l.ofPixels);
+    }
 }
 
 TEST_CASE("single elements of planes are copied where they are of small planes and many channels") {
