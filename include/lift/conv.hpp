@@ -111,11 +111,11 @@ struct ConvLayouts {
   std::string str() const;  // of what is not natural: "input nchw, weights oihw, elements f16"
 };
 
-// Where layouts are ours to choose: planes (nchw) of layers with few output channels or one input channel; of layers of
-// several groups the widest blocks that divide the channels, of at most a register's lanes where it has 8 or more; else
-// the natural ones. Layers of groups do little with each element, and pixels of nhwc that are a power of two of bytes
-// apart share few sets of a near cache; those of a block follow each other. Without lanes, on a GPU whose neighbouring
-// work-items take neighbouring channels, the natural ones.
+// Where layouts are ours to choose: planes (nchw) of layers with few output channels, without strides, whose rows fill
+// vectors; of layers of several groups the widest blocks that divide the channels, of at most a register's lanes where
+// it has 8 or more; else the natural ones. Layers of groups do little with each element, and pixels of nhwc that are a
+// power of two of bytes apart share few sets of a near cache; those of a block follow each other. Without lanes, on a
+// GPU whose neighbouring work-items take neighbouring channels, the natural ones.
 ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes = 16);
 
 // Deterministic inputs of a layer in the natural layouts, each from its own stream.

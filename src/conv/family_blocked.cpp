@@ -305,6 +305,11 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   return config;
 }
 
+bool hasFewKernels(const ConvSpec& spec) {
+  constexpr std::int64_t few = 9;
+  return spec.groups == 1 && spec.oc <= few;
+}
+
 bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
   const ConvSpec s = decimated(layer, phasesOf(layer));
   const bool isStrided = s.sh > 1 || s.sw > 1;
@@ -312,10 +317,10 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts, const Vect
   const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
   // Per cent of a vector's lanes that must be in use: `most` where products take the time, `less` where loads and
   // stores do.
-  constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28, longRow = 56;
-  const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
-  if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);
-  if (layouts.input != Layout::nchw || layouts.output != Layout::nchw) return false;
+  constexpr std::int64_t most = 90, less = 84, fewChannels = 4, shortRow = 28, longRow = 56;
+  const bool isPlane = layouts.input == Layout::nchw && layouts.output == Layout::nchw;
+  if (hasFewKernels(s) && !isStrided && (isPlane || s.kh * s.kw > 1)) return fills(less);
+  if (!isPlane) return false;
   // Without products with an element of memory a plane has to be read in place to be faster, vectors of single pixels a
   // stride apart to be rare, and blocked's vectors to be half empty.
   const bool loads = loadsInputs(of);

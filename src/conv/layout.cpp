@@ -77,10 +77,9 @@ ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes) {
       if (blockOf(blocked) <= std::max<std::int64_t>(8, lanes) && channels % blockOf(blocked) == 0) return blocked;
     return Layout::nhwc;
   };
-  // One input channel is the same in planes. With registers of 8 lanes rows of channels are written faster than planes.
   constexpr ConvLayouts planes{Layout::nchw, Layout::ohwi, Layout::nchw};
-  const bool isPlane = layer.ic == 1 && lanes > 8 && detail::prefersPlanes(layer, planes);
-  if (layer.groups == 1) return isPlane || detail::prefersPlanes(layer, {}) ? planes : ConvLayouts{};
+  const bool isPlane = detail::hasFewKernels(layer) && layer.sh * layer.sw == 1 && detail::prefersPlanes(layer, planes);
+  if (layer.groups == 1) return isPlane ? planes : ConvLayouts{};
   return {widest(layer.ic), Layout::ohwi, widest(layer.oc)};
 }
 

@@ -70,6 +70,13 @@ TEST_CASE("layouts in blocks have blocks of channels outside of rows, and a bloc
   CHECK(freeLayouts(parseConv("g8ic48ih5oc48kh3"), 8) == ConvLayouts{Layout::nChw8c, Layout::ohwi, Layout::nChw8c});
   CHECK(freeLayouts(parseConv("g19ic19ih5oc19kh3")) == ConvLayouts{});
   CHECK(freeLayouts(parseConv("ic48ih5oc24kh3")) == ConvLayouts{});
+  CHECK(freeLayouts(parseConv("ic1ih28oc64kh3")) == ConvLayouts{});
+  constexpr ConvLayouts planes{Layout::nchw, Layout::ohwi, Layout::nchw};
+  CHECK(freeLayouts(parseConv("ic48ih30oc3kh3")) == planes);
+  CHECK(freeLayouts(parseConv("ic48ih20oc3kh3")) == ConvLayouts{});  // 18 of 32 lanes
+  CHECK(freeLayouts(parseConv("ic48ih30oc3kh3sh2")) == ConvLayouts{});
+  CHECK(freeLayouts(parseConv("ic64ih196oc2kh1")) == planes);
+  CHECK(freeLayouts(parseConv("ic64ih7oc2kh1")) == ConvLayouts{});
 }
 
 TEST_CASE("there and back gives the same bytes, for every element size") {

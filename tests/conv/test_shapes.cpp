@@ -26,7 +26,13 @@ TEST_CASE("the networks' shape files are what the papers print") {
                                      {"shufflenet_v2.txt", 17},
                                      {"mobilenet_v3_large.txt", 46},
                                      {"convnext_tiny.txt", 17},
-                                     {"densenet121.txt", 29}})
+                                     {"densenet121.txt", 29},
+                                     {"xception.txt", 22},
+                                     {"darknet19.txt", 11},
+                                     {"mnasnet.txt", 33},
+                                     {"regnety_800mf.txt", 17},
+                                     {"deeplabv3plus.txt", 10},
+                                     {"unet.txt", 10}})
     CHECK(shapes(file).size() == static_cast<std::size_t>(layers));
   CHECK(vgg[1].operations() == 3699376128);
   CHECK(alexnet[0].oh == 55);
@@ -36,10 +42,27 @@ TEST_CASE("the networks' shape files are what the papers print") {
 TEST_CASE("every layer of the shape files is legal, named once and prints itself") {
   std::set<std::string> names;
   int layers = 0;
-  for (const char* file :
-       {"vgg16.txt", "alexnet.txt", "yolov1.txt", "resnet50.txt", "mobilenet_v1.txt", "mobilenet_v2.txt",
-        "squeezenet.txt", "efficientnet_b0.txt", "inception_v3.txt", "resnext50.txt", "shufflenet_v2.txt",
-        "mobilenet_v3_large.txt", "convnext_tiny.txt", "densenet121.txt", "odd.txt"})
+  for (const char* file : {"vgg16.txt",
+                           "alexnet.txt",
+                           "yolov1.txt",
+                           "resnet50.txt",
+                           "mobilenet_v1.txt",
+                           "mobilenet_v2.txt",
+                           "squeezenet.txt",
+                           "efficientnet_b0.txt",
+                           "inception_v3.txt",
+                           "resnext50.txt",
+                           "shufflenet_v2.txt",
+                           "mobilenet_v3_large.txt",
+                           "convnext_tiny.txt",
+                           "densenet121.txt",
+                           "xception.txt",
+                           "darknet19.txt",
+                           "mnasnet.txt",
+                           "regnety_800mf.txt",
+                           "deeplabv3plus.txt",
+                           "unet.txt",
+                           "odd.txt"})
     for (const ConvSpec& s : shapes(file)) {
       INFO(s.str());
       CHECK(s.problems().empty());
