@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The long form of what scripts/test.sh runs a sample of: 20,000 random programs and all small ones, interpreter against
-# emulator; 9,000 whose parts are derived; 1,000 random programs on PoCL and 200 under Oclgrind; 5,000 points
-# of the tuner's; every case of tests that take a share (LIFT_SAMPLE); every judge on every seeded fault. Prints seeds, counts
-# and who reports which fault. The fuzzers have a script of their own: tests/fuzz/run.sh.
+# emulator; 9,000 whose parts are derived; 1,000 random programs on PoCL and 200 under Oclgrind; 5,000 points of the
+# tuner's; every case of tests that take a share (LIFT_SAMPLE), every seeded fault among them. Prints seeds and counts.
+# The fuzzers have a script of their own: tests/fuzz/run.sh.
 # tests/long.sh [BUILD [SEED]]; needs scripts/build.sh release first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
