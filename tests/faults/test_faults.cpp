@@ -1,7 +1,7 @@
 // Every seeded fault is reported by the judge that the table names, and the judges report nothing without one.
 //
-// A third of the faults, or all with LIFT_SAMPLE=all (tests/long.sh). LIFT_JUDGES=all asks every judge about each, which
-// takes minutes, and prints who else reports it.
+// A third of the faults, or all with LIFT_SAMPLE=all (tests/long.sh). LIFT_JUDGES=all asks every judge about each,
+// which takes minutes, and prints who else reports it.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
