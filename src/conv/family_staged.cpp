@@ -8,8 +8,8 @@
 //   the product of windows and kernels in blocks, by work-groups (rewrite::strategies::stagedProduct).
 #include <limits>
 
-#include "family.hpp"
 #include "lift/staged_blocks.hpp"
+#include "winograd.hpp"
 
 namespace lift::detail {
 

@@ -32,8 +32,8 @@
 //   tolerance = 4 (√C + √(n + n') + 4) a a' u.
 #include <cmath>
 
-#include "family.hpp"
 #include "lift/conv.hpp"
+#include "winograd.hpp"
 
 namespace lift {
 
