@@ -63,8 +63,6 @@ bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReducti
 bool isPointwise(const ConvSpec& s) {
   return s.kh * s.kw == 1 && s.sh == 1 && s.sw == 1 && s.padTop + s.padLeft + s.padBottom + s.padRight == 0;
 }
-// Whether planes are copied for a tile. Those of single elements are read where they are, if vectors divide them.
-bool copiesPlanes(const ConvSpec& s) { return !isPointwise(s) || s.oh * s.ow % mostLanes != 0; }
 ConvSpec inRowsOf(std::int64_t length, const ConvSpec& layer) {
   ConvSpec s = layer;
   s.ih = s.oh = ceilDiv(s.oh * s.ow, length);
@@ -192,7 +190,7 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipRight")));
   reductionInLoops(r);
-  if (copiesPlanes(spec)) r.apply(inside(isWindowsMap, use("copyPlanes")));
+  if (!joins) r.apply(inside(isWindowsMap, use("copyPlanes")));
   arrangeWeights(r, spec.groups > 1 ? 3 : 2);
   lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
 }
@@ -317,15 +315,18 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts, const Vect
   const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
   // Per cent of a vector's lanes that must be in use: `most` where products take the time, `less` where loads and
   // stores do.
-  constexpr std::int64_t most = 90, less = 84, fewChannels = 4, shortRow = 28, longRow = 56;
+  constexpr std::int64_t most = 90, less = 84, fewChannels = 4, shortRow = 28, longRow = 56, longPlane = 512;
   const bool isPlane = layouts.input == Layout::nchw && layouts.output == Layout::nchw;
   if (hasFewKernels(s) && !isStrided && (isPlane || s.kh * s.kw > 1)) return fills(less);
   if (!isPlane) return false;
-  // Without products with an element of memory a plane has to be read in place to be faster, vectors of single pixels a
+  // Without products with an element of memory planes have to be whole vectors to be faster, vectors of single pixels a
   // stride apart to be rare, and blocked's vectors to be half empty.
   const bool loads = loadsInputs(of);
-  if (isPointwise(s) && !copiesPlanes(s)) return !loads || s.ocPerGroup() >= s.icPerGroup();
-  if (isPointwise(s)) return !loads && s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (isPointwise(s)) {
+    const bool areWhole = width % mostLanes == 0;
+    if (loads) return areWhole && s.ocPerGroup() >= s.icPerGroup();
+    return fills(less) && (areWhole || width >= longPlane || s.ocPerGroup() >= 2 * s.icPerGroup());
+  }
   if (s.groups > 1 && s.ocPerGroup() == 1 && !loads) return fills(less) && (!isStrided || s.ow >= longRow);
   if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less) && (!loads || s.ocPerGroup() < of.lanes);
   if (s.ic <= fewChannels) return (!isStrided || (s.sw == 2 && !loads)) && fills(less);
@@ -355,7 +356,7 @@ Config planesDefaults(const ConvSpec& layer, const VectorRegisters& of) {
   const std::int64_t ofRow = ceilDiv(width, lanes);
   double least = 0;
   for (std::int64_t vectors = 1; vectors <= std::min(mostVectors, ofRow); vectors++) {
-    if (!copiesPlanes(spec) && ofRow % vectors != 0) continue;
+    if (joins && width % lanes == 0 && ofRow % vectors != 0) continue;  // so that nothing is cropped
     for (std::int64_t kernels = 1; kernels <= std::min({spec.ocPerGroup(), mostKernels, registers(vectors) / vectors});
          kernels++) {
       const double all =
@@ -369,7 +370,7 @@ Config planesDefaults(const ConvSpec& layer, const VectorRegisters& of) {
   config["channels"] = largestDivisor(spec.icPerGroup(), 32);
   config["unroll"] = 1;
   const std::int64_t pixels = lanes * config["vectors"];
-  chooseLoops(joins ? inRowsOf(pixels, spec) : spec, copiesPlanes(spec), pixels, config["kernels"], 16, 1, config);
+  chooseLoops(joins ? inRowsOf(pixels, spec) : spec, !joins, pixels, config["kernels"], 16, 1, config);
   return config;
 }
 

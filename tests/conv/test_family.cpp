@@ -575,6 +575,8 @@ TEST_CASE("layers in planes are computed in vectors of pixels where the register
                                                    {"ic256ih14oc1024kh1", "blocked", "planes"},  // no whole vectors
                                                    {"ic256ih14oc256kh1", "blocked", "blocked"},
                                                    {"ic512ih28oc128kh1", "blocked", "planes"},
+                                                   {"ic256ih27oc48kh1", "blocked", "planes"},
+                                                   {"ic256ih7oc1024kh1", "blocked", "blocked"},  // 49 of 64 lanes
                                                    {"ic3ih224oc64kh7sh2ph3", "blocked", "planes"},
                                                    {"ic3ih224oc64kh3ph1", "planes", "planes"},
                                                    {"g144ic144ih56oc144kh3ph1", "planes", "planes"},
@@ -628,7 +630,8 @@ TEST_CASE("single elements of planes are copied where they are of small planes a
   CHECK_FALSE(copies("ic512ih14oc256kh1", "blocked", Layout::nchw));
   CHECK(copies("ic512ih14oc256kh1sh2", "blocked", Layout::nchw));
   CHECK_FALSE(copies("ic32ih28oc64kh1", "planes", Layout::nchw));  // read in place
-  CHECK(copies("ic32ih14oc64kh1", "planes", Layout::nchw));        // vectors do not divide 196 pixels
+  CHECK_FALSE(copies("ic32ih14oc64kh1", "planes", Layout::nchw));
+  CHECK(copies("ic32ih28oc64kh3ph1", "planes", Layout::nchw));
 }
 
 TEST_CASE("blocks of groups follow one another at each tile where they share lines of the input") {
