@@ -260,8 +260,9 @@ class OpenclDialect final : public Dialect {
       if (t.width == 1) return fmt::format("vload_half({}, {})", from.index, base);
       if (from.buffer.width > 1) return fmt::format("vload_half{}({}, {})", t.width, from.index, base);
       const std::string at = from.offset.empty() ? base : base + " + " + from.offset;
-      return isAligned(t, from) ? fmt::format("{}({})", halvesLoaded(t, from), at)
-                                : fmt::format("vload_half{}(0, {})", t.width, at);
+      if (isAligned(t, from)) return fmt::format("{}({})", halvesLoaded(t, from), at);
+      return t.width >= wholeHalves ? fmt::format("{}({})", halvesLoadedAnywhere(t, from), at)
+                                    : fmt::format("vload_half{}(0, {})", t.width, at);
     }
     if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
     if (isAligned(t, from)) return fmt::format("*(const {} {}*)({})", space(from), type(t), from.pointer());
@@ -277,8 +278,9 @@ class OpenclDialect final : public Dialect {
       if (t.width == 1) return fmt::format("vstore_half({}, {}, {});", value, to.index, base);
       if (to.buffer.width > 1) return fmt::format("vstore_half{}({}, {}, {});", t.width, value, to.index, base);
       const std::string at = to.offset.empty() ? base : base + " + " + to.offset;
-      return isAligned(t, to) ? fmt::format("{}({}, {});", halvesStored(t, to), value, at)
-                              : fmt::format("vstore_half{}({}, 0, {});", t.width, value, at);
+      if (isAligned(t, to)) return fmt::format("{}({}, {});", halvesStored(t, to), value, at);
+      return t.width >= wholeHalves ? fmt::format("{}({}, {});", halvesStoredAnywhere(t, to), value, at)
+                                    : fmt::format("vstore_half{}({}, 0, {});", t.width, value, at);
     }
     if (t.width == to.buffer.width) return fmt::format("{}[{}] = {};", to.array, to.index, value);
     if (isAligned(t, to)) return fmt::format("*({} {}*)({}) = {};", space(to), type(t), to.pointer(), value);
@@ -389,6 +391,29 @@ class OpenclDialect final : public Dialect {
                     fmt::format("#ifdef cl_khr_fp16\n  *({0} half{1}*)p = convert_half{1}(x);\n#else\n"
                                 "  vstore_half{1}(x, 0, p);\n#endif\n",
                                 space(p), t.width));
+  }
+
+  // PoCL's vload_half and vstore_half access so many halves or more as if the address were aligned to all of them.
+  static constexpr int wholeHalves = 8;
+  std::string halvesLoadedAnywhere(ValueType t, const Place& p) {
+    return function(fmt::format("load_half{}_anywhere_{}", t.width, space(p).substr(2)), wide("float", t.width),
+                    fmt::format("const {} half* p", space(p)),
+                    fmt::format("#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+                                "  typedef ushort{0} whole __attribute__((aligned(sizeof(ushort))));\n"
+                                "  const ushort{0} bits = *(const {1} whole*)p;\n"
+                                "  return vload_half{0}(0, (const half*)&bits);\n#else\n"
+                                "  return vload_half{0}(0, p);\n#endif\n",
+                                t.width, space(p)));
+  }
+  std::string halvesStoredAnywhere(ValueType t, const Place& p) {
+    return function(fmt::format("store_half{}_anywhere_{}", t.width, space(p).substr(2)), "void",
+                    fmt::format("{} x, {} half* p", wide("float", t.width), space(p)),
+                    fmt::format("#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+                                "  typedef ushort{0} whole __attribute__((aligned(sizeof(ushort))));\n"
+                                "  ushort{0} bits;\n  vstore_half{0}(x, 0, (half*)&bits);\n"
+                                "  *({1} whole*)p = bits;\n#else\n"
+                                "  vstore_half{0}(x, 0, p);\n#endif\n",
+                                t.width, space(p)));
   }
 
   std::unordered_map<std::string, Text> ofUnsigned_;  // integers with a sign that are made of what has none

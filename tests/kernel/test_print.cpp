@@ -414,6 +414,17 @@ TEST_CASE("print: half is storage only") {
   CHECK(has("vstore_half3(vload_half3(0, in + 8), 0, out + 4);"));
 }
 
+TEST_CASE("print: many halves are loaded and stored wherever they stand, which PoCL takes to be aligned") {
+  Maker m;
+  const auto in = m.in("in", 32, Scalar::f16), out = m.out("out", 32, Scalar::f16);
+  m.k.body = block(Store{out, 3, load(in, 1, vec(8))});
+  CHECK(bodyText(m.k) == "  store_half8_anywhere_global(load_half8_anywhere_global(in + 1), out + 3);\n");
+  const std::string text = printOpenCL(m.k);
+  CHECK(text.find("  const ushort8 bits = *(const __global whole*)p;\n") != std::string::npos);
+  CHECK(text.find("#else\n  return vload_half8(0, p);\n") != std::string::npos);
+  CHECK(text.find("#else\n  vstore_half8(x, 0, p);\n") != std::string::npos);
+}
+
 TEST_CASE("print: h16 is computed in half, and asks for its extension") {
   Maker m;
   const auto in = m.in("in", 16, Scalar::h16), out = m.out("out", 16, Scalar::h16);
