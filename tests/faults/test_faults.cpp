@@ -1,6 +1,6 @@
 // Every seeded fault is reported by the judge that the table names, and the judges report nothing without one.
 //
-// A third of the faults, or all with LIFT_SAMPLE=all (tests/long.sh). LIFT_JUDGES=all asks every judge about each,
+// A quarter of the faults, or all with LIFT_SAMPLE=all (tests/long.sh). LIFT_JUDGES=all asks every judge about each,
 // which takes minutes, and prints who else reports it.
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -95,7 +95,7 @@ TEST_CASE("without a fault the judges report nothing") {
 
 TEST_CASE("every seeded fault is reported by its judge") {
   const bool asksAll = std::getenv("LIFT_JUDGES") != nullptr;
-  constexpr std::uint32_t share = 3;
+  constexpr std::uint32_t share = 4;
   test::Sample sample(share);
   std::set<std::string_view> seen;
   std::size_t asked = 0;
