@@ -168,7 +168,7 @@ void deriveBlocked(const ConvSpec& spec, Layout input, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
 void derivePlanes(const ConvSpec& spec, Rewriting& r);
 Config planesDefaults(const ConvSpec& spec, const VectorRegisters& of);
-// Whether a layer's kernels fill no half of wide vectors.
+// Whether a layer's kernels are so few that wide vectors of them are half empty or nearly so.
 bool hasFewKernels(const ConvSpec& spec);
 // Whether `planes` is likely the fastest of the direct families on a processor: rows that fill its vectors, and tensors
 // in planes, which it reads and writes in vectors, or too few kernels for vectors of these.

@@ -396,24 +396,24 @@ class OpenclDialect final : public Dialect {
   // PoCL's vload_half and vstore_half access so many halves or more as if the address were aligned to all of them.
   static constexpr int wholeHalves = 8;
   std::string halvesLoadedAnywhere(ValueType t, const Place& p) {
-    return function(fmt::format("load_half{}_anywhere_{}", t.width, space(p).substr(2)), wide("float", t.width),
-                    fmt::format("const {} half* p", space(p)),
+    return function(fmt::format("load_half{}_anywhere_{}", t.width, nameOfSpace(p)), wide("float", t.width),
+                    fmt::format("const {}half* p", qualifier(p)),
                     fmt::format("#ifdef POCL_DEVICE_ADDRESS_BITS\n"
                                 "  typedef ushort{0} whole __attribute__((aligned(sizeof(ushort))));\n"
-                                "  const ushort{0} bits = *(const {1} whole*)p;\n"
+                                "  const ushort{0} bits = *(const {1}whole*)p;\n"
                                 "  return vload_half{0}(0, (const half*)&bits);\n#else\n"
                                 "  return vload_half{0}(0, p);\n#endif\n",
-                                t.width, space(p)));
+                                t.width, qualifier(p)));
   }
   std::string halvesStoredAnywhere(ValueType t, const Place& p) {
-    return function(fmt::format("store_half{}_anywhere_{}", t.width, space(p).substr(2)), "void",
-                    fmt::format("{} x, {} half* p", wide("float", t.width), space(p)),
+    return function(fmt::format("store_half{}_anywhere_{}", t.width, nameOfSpace(p)), "void",
+                    fmt::format("{} x, {}half* p", wide("float", t.width), qualifier(p)),
                     fmt::format("#ifdef POCL_DEVICE_ADDRESS_BITS\n"
                                 "  typedef ushort{0} whole __attribute__((aligned(sizeof(ushort))));\n"
                                 "  ushort{0} bits;\n  vstore_half{0}(x, 0, (half*)&bits);\n"
-                                "  *({1} whole*)p = bits;\n#else\n"
+                                "  *({1}whole*)p = bits;\n#else\n"
                                 "  vstore_half{0}(x, 0, p);\n#endif\n",
-                                t.width, space(p)));
+                                t.width, qualifier(p)));
   }
 
   std::unordered_map<std::string, Text> ofUnsigned_;  // integers with a sign that are made of what has none
@@ -451,9 +451,13 @@ class OpenclDialect final : public Dialect {
   }
   static std::string halves(const Place& p, bool isConst) {
     if (p.buffer.space == AddressSpace::global) return p.array;
-    return fmt::format("({}{}half*){}", p.buffer.space == AddressSpace::local ? "__local " : "",
-                       isConst ? "const " : "", p.array);
+    return fmt::format("({}{}half*){}", qualifier(p), isConst ? "const " : "", p.array);
   }
+  static bool isPrivate(const Place& p) {
+    return p.buffer.space != AddressSpace::global && p.buffer.space != AddressSpace::local;
+  }
+  static std::string qualifier(const Place& p) { return isPrivate(p) ? "" : fmt::format("{} ", space(p)); }
+  static std::string_view nameOfSpace(const Place& p) { return isPrivate(p) ? "private" : space(p).substr(2); }
 
   OpenclOptions options_;
 };

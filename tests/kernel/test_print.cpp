@@ -423,6 +423,15 @@ TEST_CASE("print: many halves are loaded and stored wherever they stand, which P
   CHECK(text.find("  const ushort8 bits = *(const __global whole*)p;\n") != std::string::npos);
   CHECK(text.find("#else\n  return vload_half8(0, p);\n") != std::string::npos);
   CHECK(text.find("#else\n  vstore_half8(x, 0, p);\n") != std::string::npos);
+  for (const auto& [tile, space] :
+       {std::pair(m.local("tile", 32, Scalar::f16), "local"), {m.priv("own", 32, 1, Scalar::f16), "private"}}) {
+    m.k.body = block(Store{tile, 1, load(in, 0)}, Store{out, 0, load(tile, 1, vec(16))});
+    const std::string other = printOpenCL(m.k), name = fmt::format("load_half16_anywhere_{}", space);
+    const std::string qualified = std::string(space) == "local" ? "__local " : "";
+    INFO(other);
+    CHECK(other.find(fmt::format("float16 {}(const {}half* p)", name, qualified)) != std::string::npos);
+    CHECK(other.find(fmt::format("{}(({}const half*)", name, qualified)) != std::string::npos);
+  }
 }
 
 TEST_CASE("print: h16 is computed in half, and asks for its extension") {
