@@ -165,7 +165,8 @@ class OpenclDialect final : public Dialect {
       return finish(
           {fmt::format("{} {} {}", args[0].within(infix->precedence), infix->text, right), infix->precedence});
     }
-    const std::string list = listed(args, &Text::text);
+    // A choice between small integers is an int, for which overloaded functions have no candidate beside them.
+    const std::string list = listed(args, [&](const Text& a) { return a.binds == ternary ? finish(a).text : a.text; });
     const bool integer = isInteger(t.scalar) && !row.openclInteger.empty();
     const std::string call = fmt::format("{}({})", integer ? row.openclInteger : row.opencl, list);
     if (op == Op::abs && integer && info(t.scalar).isSigned) {  // of compilers' abs, the least integer is undefined

@@ -253,6 +253,18 @@ TEST_CASE("print: small integers wrap to their type") {
   CHECK(bodyText(m.k) == "  out[0] = (char)((char)(a[0] + a[1]) * a[2]);\n  out[1] = (char)(a[0] << (a[1] & 7));\n");
 }
 
+TEST_CASE("print: a choice between small integers is one of them where functions are overloaded") {
+  Maker m;
+  const auto a = m.in("a", 4, Scalar::u8), out = m.out("out", 4, Scalar::u8);
+  const ValueType u8{Scalar::u8, 1};
+  const ExprPtr padded = choose(test({{Nat(0), Relation::less, Nat(m.size("n"))}}), load(a, 1, u8),
+                                literal(ScalarValue::ofInteger(Scalar::u8, 0)));
+  m.k.body = block(Store{out, 0, operation(Op::max, {load(a, 0, u8), padded})}, Store{out, 1, padded});
+  verify(m.k);
+  CHECK(bodyText(m.k) ==
+        "  out[0] = max(a[0], (uchar)(n > 0 ? a[1] : (uchar)0));\n  out[1] = n > 0 ? a[1] : (uchar)0;\n");
+}
+
 TEST_CASE("print: conversions") {
   Expression x;
   CHECK(Expression().of(convertTo(x.x(0), Scalar::i32)) == "truncate_float_int(in[0])");
