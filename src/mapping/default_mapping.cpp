@@ -262,12 +262,25 @@ Expr DefaultMapping::iterated(Expr e) {
   return e;
 }
 
-// Results beside each other: those of one shape share a kernel, each of several shapes has one of its own.
+// How work-items share a result.
+DefaultMapping::Manner DefaultMapping::mannerOf(Expr e) const {
+  const Expr computed = underLayouts(e);
+  if (!computed.isApply()) return Manner::byElement;
+  const Spine s = spineOf(computed);
+  if (s.head.isPrimitive() && runsInOrder(s.head.prim())) return Manner::byOne;
+  return std::ranges::any_of(s.arguments, [&](Expr a) { return runsLoops(a); }) ? Manner::byRow : Manner::byElement;
+}
+
+// Results beside each other: those of one length that work-items share in one manner have a kernel together, others,
+// and arrays that one work-item computes, one each.
 Expr DefaultMapping::results(Expr e) {
   const Spine s = spineOf(e);
   const auto lengthOf = [](Expr x) { return x.type().isArray() ? x.type().length() : Nat(1); };
-  const bool alike = std::ranges::all_of(
-      s.arguments, [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
+  const bool alike = std::ranges::all_of(s.arguments, [&](Expr x) {
+    const Manner manner = mannerOf(x);
+    return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]) && manner == mannerOf(s.arguments[0]) &&
+           (manner != Manner::byOne || !x.type().isArray());
+  });
   const bool inStep = iterations_ > 0;
   // A state is in one place if a step changes some of it by index. Else what a step's kernels store is the next state.
   const bool updates = inStep && std::ranges::any_of(s.arguments, [&](Expr x) { return isUpdate(x); });

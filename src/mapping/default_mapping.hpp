@@ -59,6 +59,9 @@ class DefaultMapping : Walk {
   std::optional<Expr> flattened(Expr map);
   bool isDimension(Expr e) const;
   bool runsLoops(Expr e) const;
+  // By all of them; each a row, in loops of its own; or by one alone, step after step.
+  enum class Manner : std::uint8_t { byElement, byRow, byOne };
+  Manner mannerOf(Expr e) const;
   Expr mapNest(Expr e, std::span<const int> places, bool inLambda = false);
   Expr underneath(Expr body, std::span<const int> places);
   Expr input(Expr nest, Expr in);

@@ -68,6 +68,9 @@ double launchesOf(Expr e) {
 
 // Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
 std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) const {
+  // While tunables have no values only their constraints are asked for, and chunks must not add any.
+  if (std::ranges::any_of(length.variables(), [](NatVar v) { return v.role() == NatVar::Role::tunable; }))
+    return std::nullopt;
   const auto known = length.constant();
   std::int64_t chunk = options_.chunk;
   if (chunk == 0) {

@@ -331,6 +331,33 @@ TEST_CASE("what loops carry and leave behind may have symbolic sizes: a work-ite
   }
 }
 
+TEST_CASE("results that work-items share differently have a kernel each, of sizes known or not") {
+  const std::string state = "scan(fill(m, 0), fun (acc, r) => zipWith(fun (a, b) => a + b, acc, r), x)";
+  const std::string rows =
+      "map(fun r => scan((0, 0), fun ((p, q), e) => (p + e, max(q, e)), r) |> map(fun (p, q) => p * q), x)";
+  const std::string steps = "iterateWhile(5, fun v => sum(map(sum, v)) < 100, fun v => map2D(fun e => e + 1, v), x)";
+  const std::string elements = "let t = map(maximum, x) in map(fun (r, k) => map(fun e => e - k, r), zip(x, t))";
+  const std::vector<std::string> all = {state, rows, steps, elements, "map(sum, x)"};
+  int pairs = 0;
+  for (const std::string& a : all)
+    for (const std::string& b : all) {
+      if (a == b) continue;
+      const std::string text = "def main(x: [n][m]i32) = (" + a + ", " + b + ")";
+      INFO(text);
+      const Sizes sizes{{"n", 5}, {"m", 7}};
+      const Program program = parse(text), built = at(program, sizes);
+      const Tensors inputs = inputsOf(built);
+      const Tensors expected = interpret(built, inputs);
+      CHECK(differences(emulate(compile(built), inputs), expected, 0) == "");
+      CHECK(differences(emulate(compile(program), inputs, sizes), expected, 0) == "");
+      pairs++;
+    }
+  CHECK(pairs == 20);
+  // What one work-item computes step after step is not computed again by those that have rows.
+  const auto plan = compile(at(parse("def main(x: [n][m]i32) = (" + state + ", map(sum, x))"), {{"n", 5}, {"m", 7}}));
+  CHECK(plan.launches.size() == 2);
+}
+
 TEST_CASE("constants that are converted to half are rounded to it") {
   CHECK(wrong("def main(x: [4]f32): [4]f32 = map(fun v => v + 64.0 * f32(f16(0.1)), x)") == "");
 }
