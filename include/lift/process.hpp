@@ -26,6 +26,14 @@ enum class Limit : std::uint8_t { wall, processor };
 Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder = ".",
                     double seconds = 60, Limit limit = Limit::wall);
 
+// What of a program goes on to the caller's standard error: all that it prints, or what it prints to its own.
+enum class Follow : std::uint8_t { all, errors };
+
+// Runs a program of the caller's group, which what interrupts the caller interrupts, too; its standard input is empty.
+// Its exit status, or 128 and the number of the signal that ended it. Throws UserError (device) where no process can be
+// started; a program that cannot be executed has status 127.
+int followProgram(const std::vector<std::string>& command, Follow follow);
+
 // Where a name is found on PATH; a name with a slash is a file by itself.
 std::optional<std::filesystem::path> findProgram(const std::string& name);
 

@@ -26,6 +26,22 @@ using Clock = std::chrono::steady_clock;
   throw UserError(ExitStatus::device, fmt::format("cannot start a process: {}: {}", what, strerror(errno)));
 }
 
+// As exec takes them; they refer to the words.
+std::vector<char*> argumentsOf(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  return arguments;
+}
+
+// Waits for the end of a process; as waitpid has it.
+int endOf(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
 // Between fork and exec only what is safe in a process that had threads.
 [[noreturn]] void become(char* const* arguments, const char* folder, int output, rlim_t processorSeconds) {
   if (processorSeconds == RLIM_INFINITY) {
@@ -62,9 +78,7 @@ bool readAll(int fd, std::string& text, Clock::time_point deadline) {
 Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder, double seconds,
                     Limit limit) {
   const bool byWall = limit == Limit::wall;
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = argumentsOf(command);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) failed("pipe");
   const pid_t pid = fork();
@@ -80,9 +94,7 @@ Finished runProgram(const std::vector<std::string>& command, const std::filesyst
   const bool inTime = readAll(ends[0], f.output, byWall ? Clock::now() + most : Clock::time_point::max());
   close(ends[0]);
   if (!inTime) kill(-pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = endOf(pid);
   f.status = inTime && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (!inTime)
     f.end = fmt::format("stopped after {} s", seconds);
@@ -91,6 +103,21 @@ Finished runProgram(const std::vector<std::string>& command, const std::filesyst
   else
     f.end = fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return f;
+}
+
+int followProgram(const std::vector<std::string>& command, Follow follow) {
+  std::vector<char*> arguments = argumentsOf(command);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const int null = open("/dev/null", O_RDWR);
+    dup2(null, 0);
+    dup2(follow == Follow::all ? 2 : null, 1);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  if (pid < 0) failed("fork");
+  const int status = endOf(pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::optional<std::filesystem::path> findProgram(const std::string& name) {

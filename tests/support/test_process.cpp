@@ -34,6 +34,19 @@ TEST_CASE("programs that die or take too long") {
         runProgram({"sh", "-c", "ps -o pgid= " + std::to_string(getpid())}).output);
 }
 
+TEST_CASE("programs whose output goes on to standard error") {
+  const auto status = [](const std::string& text, lift::Follow follow) {
+    return lift::followProgram({"sh", "-c", text}, follow);
+  };
+  CHECK(status("exit 7", lift::Follow::all) == 7);
+  CHECK(status("kill -9 $$", lift::Follow::errors) == 128 + 9);
+  CHECK(status("test -z \"$(cat)\"", lift::Follow::all) == 0);
+  CHECK(status("test /dev/null -ef /dev/stdout", lift::Follow::errors) == 0);
+  CHECK(status("test /dev/null -ef /dev/stderr", lift::Follow::errors) == 1);
+  CHECK(status("test /dev/stdout -ef /dev/stderr", lift::Follow::all) == 0);
+  CHECK(lift::followProgram({"no-such-program"}, lift::Follow::all) == 127);
+}
+
 TEST_CASE("programs are found on PATH, folders vanish") {
   REQUIRE(lift::findProgram("sh"));
   CHECK(lift::findProgram(lift::findProgram("sh")->string()));

@@ -11,6 +11,7 @@
 #include "lift/experience.hpp"
 #include "lift/listed.hpp"
 #include "lift/predict.hpp"
+#include "lift/process.hpp"
 #include "lift/stopwatch.hpp"
 #include "lift/tune_report.hpp"
 #include "workload.hpp"
@@ -335,17 +336,19 @@ bool tuneWorkload(const Workload& workload, const DeviceOptions& device, double 
   ProblemChoice choice;
   choice.op = {workload.op, workload.descriptor};
   choice.device = device;
-  SweepChoice sweep;
-  sweep.quiet = quiet;
-  sweep.db = path;
-  Setting s{sweep, device.open()->info(), {}};
-  s.deviceRow = tune::deviceRow(s.device);
-  auto db = tune::Database::open(databasePath(sweep.db));
+  std::vector<std::string> command = {"/proc/self/exe", "tune"};
+  const auto words = choice.words();
+  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--time-limit", fmt::format("{}s", seconds)});
+  if (!path.empty()) command.insert(command.end(), {"--db", path});
+  if (quiet) command.emplace_back("--quiet");
   const InterruptGuard guard;
-  const tune::Problem problem = choice.problem(s.device);
-  const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);
-  if (!quiet) printResult(problem, s, result, std::cerr);
-  return !InterruptGuard::isInterrupted();
+  const int status = followProgram(command, quiet ? Follow::errors : Follow::all);
+  if (status == interruptedStatus || InterruptGuard::isInterrupted()) return false;
+  if (status != 0 && status != static_cast<int>(ExitStatus::device) && status != static_cast<int>(ExitStatus::wrong))
+    throw UserError(ExitStatus::device, fmt::format("tuning {} ended with exit status {}", workload.descriptor, status),
+                    "`" + commandLine(command) + "` tells why");
+  return true;
 }
 
 namespace {

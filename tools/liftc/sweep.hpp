@@ -34,7 +34,8 @@ std::string speed(const tune::ProblemRow& row, const tune::Measurement& m);
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 
 // Searches for the best configuration of an operator's workload for so many seconds; what was found is in the database
-// (empty: the default one). False after Ctrl-C.
+// (empty: the default one). In a process of its own, which takes the search's terms and sizes with it: those live as
+// long as their process, and whoever benches hundreds of workloads would need tens of gigabytes. False after Ctrl-C.
 bool tuneWorkload(const Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
                   bool quiet);
 
