@@ -38,7 +38,7 @@ bool copiesInputs(const ConvSpec& spec, Layout input) {
     return input == Layout::nchw && plane >= line && (plane <= small || spec.sw > 1) &&
            spec.icPerGroup() >= manyLines && spec.ocPerGroup() >= manyKernels;
   }
-  constexpr std::int64_t fewestProducts = 10;
+  constexpr std::int64_t fewestProducts = 2;
   const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup(), {}));
   return spec.kh * spec.kw * vectors >= fewestProducts * spec.sh * spec.sw;
 }
@@ -216,8 +216,7 @@ bool isShort(const ConvSpec& spec) {
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   if (isShort(spec) && !loadsInputs(of)) {
-    // Beside a single vector of kernels there is no other tile of the same inputs (measured).
-    const std::int64_t hidingLatency = kernels > 1 ? 8 : 16;
+    constexpr std::int64_t hidingLatency = 8;
     config["pixels"] = evenTile(spec.ow, std::min(most, hidingLatency), pixelBorder);
     config["vectors"] = 1;
     return;
@@ -292,7 +291,6 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   }
   // Of copied inputs and two vectors two copies are faster than four (measured), but three than one.
   config["unroll"] = largestDivisor(config["channels"] * tapsTogether(spec), 4);
-  if (!copies && config["channels"] == 8) config["unroll"] = 8;
   if (copies && config["vectors"] == 2 && config["unroll"] == 4) config["unroll"] = 2;
   const std::int64_t pixels = config["pixels"];
   // The outputs of a pixel are side by side, and best written together if a core's own cache has room for all weights.

@@ -18,7 +18,7 @@ constexpr std::int64_t fewestIterations = 6;       // loops of fewer are written
 constexpr std::int64_t longestBorder = 16;         // iterations before or after the middle; at most a quarter of all
 constexpr std::int64_t mostNodes = 20'000;         // of a body, of which three copies are made
 constexpr std::int64_t mostNodesOfWhole = 1000;    // where no lanes gain: beside more, a condition costs nothing
-constexpr int fewestChoices = 3;                   // in a work-group's sums, that its index decides
+constexpr int fewestChoices = 12;                  // of a work-group's statements, that its index alone decides
 constexpr std::int64_t mostNodesWrittenOut = 600;  // of the iterations of a border; a single one always is
 
 // What holds in the middle of a loop, and how many iterations that leaves before and after it.
@@ -35,21 +35,17 @@ class Middle {
   // of a vector differ, or an index. Conditions that stay partly open are still tested there.
   bool pays() const { return lanesPay_ || (pays_ && nodes_ <= mostNodesOfWhole); }
   std::int64_t nodes() const { return nodes_; }
-  // How many choices are decided beside statements that add to sums, and how many clamped indices that change from term
-  // to term. Each that stays there costs much, since the sums do not stay in registers across it.
+  // How many choices by the index alone are decided in statements that add to sums. Each choice that stays there costs
+  // much, since the sums do not stay in registers across it.
   int choices() const { return choices_; }
 
   // The statements as they are in the middle.
   Block decided(Block statements) {
-    const bool isSum = std::ranges::any_of(statements, accumulates);
     for (Stmt& s : statements) {
-      accumulates_ = isSum;
+      accumulates_ = accumulates(s);
       mapRoots(s, [&](const ExprPtr& e) { return decided(e); });
       mapOwnNats(s, [&](Nat n) { return decided(n); });
-      const auto* loop = as<For>(s);
-      const auto around = std::exchange(loop_, loop != nullptr ? std::optional(loop->index) : loop_);
       forEachBlock(s, [&](Block& inner) { inner = decided(std::move(inner)); });
-      loop_ = around;
     }
     return statements;
   }
@@ -65,7 +61,7 @@ class Middle {
     if (const auto* c = as<Choose>(e)) {
       const int before = borders_.decided;
       const ExprPtr condition = decided(c->condition);
-      choices_ += accumulates_ && borders_.decided > before;
+      choices_ += accumulates_ && borders_.decided > before && asksForIndexAlone(*c->condition);
       return choose(condition, decided(c->then), decided(c->otherwise));
     }
     if (t == nullptr) {
@@ -103,6 +99,13 @@ class Middle {
     });
   }
 
+  bool asksForIndexAlone(const Expr& condition) const {
+    const auto* t = as<Test>(condition);
+    return t != nullptr && std::ranges::any_of(t->all, [&](const Comparison& c) {
+             return (c.rhs - c.lhs).variables() == std::vector{index_};
+           });
+  }
+
   Nat decided(Nat n) {
     if (!n.mentions(index_)) return n;
     const auto [at, isNew] = known_.try_emplace(n, n);
@@ -125,9 +128,7 @@ class Middle {
       case Nat::Kind::min:
       case Nat::Kind::max: {
         const bool isMin = n.kind() == Nat::Kind::min;
-        const int before = borders_.decided;
         const auto firstIsLess = isPositiveOrZero(parts[1] - parts[0]);
-        choices_ += borders_.decided > before && accumulates_ && loop_ && n.mentions(*loop_);
         if (firstIsLess) return *firstIsLess == isMin ? parts[0] : parts[1];
         return combine(n.kind(), parts[0], parts[1]);
       }
@@ -211,8 +212,7 @@ class Middle {
   Borders borders_;
   std::int64_t nodes_;
   bool pays_ = false, lanesPay_ = false, isLane_ = false, isShort_ = false;
-  bool accumulates_ = false;    // whether the statements at hand add to sums
-  std::optional<NatVar> loop_;  // the innermost around them
+  bool accumulates_ = false;
   int choices_ = 0;
   std::unordered_map<Nat, Nat> known_;
 };

@@ -16,7 +16,7 @@ namespace lift::kernel {
 namespace {
 
 // Fewer conditions are not worth a second copy of the statements.
-constexpr int fewestUses = 4;
+constexpr int fewestUses = 8;
 constexpr std::int64_t mostNodes = 20'000;  // of the statements that are copied
 
 using Conjunction = std::vector<Comparison>;

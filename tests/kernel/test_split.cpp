@@ -258,41 +258,6 @@ TEST_CASE("split: first, middle and last work-groups") {
   CHECK(printOpenCL(pass("split", few)) == printOpenCL(few));
 }
 
-TEST_CASE("split: work-groups at borders whose sums read clamped indices") {
-  constexpr std::int64_t tiles = 5, pixels = 4, taps = 4, columns = tiles * pixels - 1;
-  Maker m;
-  const auto in = m.in("in", columns), out = m.out("out", tiles * pixels);
-  m.k.body = block(wrg("tile", tiles, [&](Nat tile) {
-    std::vector<VarId> sums;
-    Block b;
-    for (std::int64_t p = 0; p < pixels; p++) b.push_back({Declare{sums.emplace_back(m.var("acc")), number(0)}});
-    b.push_back({seq("tap", taps, [&](Nat tap) {
-      Block terms;
-      for (std::int64_t p = 0; p < pixels; p++) {
-        const Nat at = min(Nat(pixels) * tile + tap + Nat(p), Nat(columns - 1));
-        const VarId acc = sums[static_cast<std::size_t>(p)];
-        terms.push_back({Assign{acc, add(ref(acc, f32), load(in, at))}});
-      }
-      return terms;
-    })});
-    for (std::int64_t p = 0; p < pixels; p++)
-      b.push_back({Store{out, Nat(pixels) * tile + Nat(p), ref(sums[static_cast<std::size_t>(p)], f32)}});
-    return b;
-  }));
-  m.range({Nat(tiles), Nat(1), Nat(1)}, {Nat(1), Nat(1), Nat(1)});
-  const Kernel naive = pass("trips", m.k), k = pass("split", naive);
-  const std::string text = bodyText(k);
-  INFO(text);
-  const auto apart = text.find("if (tile < "), border = text.find("else");
-  REQUIRE(apart != std::string::npos);
-  CHECK(text.substr(apart, border - apart).find("min") == std::string::npos);
-  CHECK(text.find("min", border) != std::string::npos);
-  Memory expected{floats(ramp(columns, 1)), floats(ramp(tiles * pixels))}, actual = expected;
-  REQUIRE(emulate(naive, expected).ok());
-  REQUIRE(emulate(k, actual).ok());
-  CHECK(actual == expected);
-}
-
 TEST_CASE("split: conditions that change where an outer loop says leave loops without conditions") {
   constexpr int rows = 50, columns = 30;
   Maker m;
