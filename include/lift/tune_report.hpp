@@ -8,7 +8,7 @@
 
 namespace lift::tune {
 
-// The command that measures the point again.
+// The command that measures the point again, without what names a device.
 std::string commandOf(const ProblemRow& problem, const Measurement& m);
 
 // For each problem, of what was measured on the device: the best time against the points tried; time against

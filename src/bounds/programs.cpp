@@ -13,9 +13,14 @@ namespace {
 void forEachScalar(Type t, std::int64_t count, const std::function<void(Scalar, std::int64_t)>& f) {
   if (t.isScalar()) return f(t.scalar(), count);
   const auto length = t.hasLength() ? t.length().constant() : 1;
-  if (!length)
+  if (!length) {
+    for (const NatVar v : t.length().variables())
+      if (v.role() == NatVar::Role::tunable)
+        throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", v.name()),
+                        fmt::format("give one with --size {}=…", v.name()));
     throw UserError(ExitStatus::program, fmt::format("the size {} is not known", t.length().str()),
                     "give it with -s NAME=VALUE");
+  }
   for (const Type part : t.parts()) forEachScalar(part, count * *length, f);
 }
 

@@ -25,10 +25,21 @@ struct Given {
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // Flags that say how to run or what to verify, not which layer it is.
-constexpr std::string_view ignored[] = {
-    "-b", "--bias",     "-i", "--iter",      "-V", "--verify",      "-t", "--time",       "-w", "--wall",
-    "-s", "--search",   "-P", "--printconv", "-o", "--dump_output", "-d", "--in_data",    "-e", "--weights",
-    "-S", "--solution", "-I", "--in_layout", "-O", "--out_layout",  "-f", "--fil_layout", "-C", "--verification_cache"};
+constexpr std::string_view ignored[] = {"-b", "--bias",      "-i", "--iter",        "-V", "--verify",
+                                        "-t", "--time",      "-w", "--wall",        "-s", "--search",
+                                        "-P", "--printconv", "-o", "--dump_output", "-d", "--in_data",
+                                        "-e", "--weights",   "-S", "--solution",    "-C", "--verification_cache"};
+// Flags for what is no part of a descriptor here, but an option of the commands.
+struct Elsewhere {
+  std::string_view shortFlag, longFlag;
+  std::string_view option;
+  std::string_view nchw, nhwc;  // what the option takes for these
+};
+constexpr Elsewhere layouts[] = {
+    {"-I", "--in_layout", "--in-layout", "nchw", "nhwc"},
+    {"-O", "--out_layout", "--out-layout", "nchw", "nhwc"},
+    {"-f", "--fil_layout", "--weights-layout", "oihw", "ohwi"},
+};
 // Flags with the values that leave it a forward 2D convolution with zero padding.
 struct Fixed {
   std::string_view shortFlag, longFlag;
@@ -235,6 +246,13 @@ class Reader {
       const std::string padded = fmt::format(" {} ", constant->allowed);
       if (value.empty() || padded.find(fmt::format(" {} ", value)) == std::string::npos)
         error(where, fmt::format("'{} {}': {}", flag, value, constant->otherwise));
+    } else if (const auto layout = std::find_if(std::begin(layouts), std::end(layouts), isIt);
+               layout != std::end(layouts)) {
+      error(where, fmt::format("'{}': layouts are no part of a descriptor", flag),
+            value == "NCHW" || value == "NHWC"
+                ? fmt::format("leave it out, and give the command {} {}", layout->option,
+                              value == "NCHW" ? layout->nchw : layout->nhwc)
+                : fmt::format("{} {} or {} says them", layout->option, layout->nchw, layout->nhwc));
     } else if (std::find(std::begin(ignored), std::end(ignored), flag) == std::end(ignored)) {
       error(where, fmt::format("unknown flag '{}'", flag),
             "layers are given by -n -c -H -W -k -y -x -p -q -u -v -l -j -g");

@@ -10,6 +10,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/interning.hpp"
 #include "rebuild.hpp"
+#include "size_limits.hpp"
 
 namespace lift {
 namespace detail {
@@ -380,7 +381,7 @@ Program specialise(const Program& program, const std::map<NatVar, Nat>& given) {
       if (truth == Truth::refuted) refuse(c, now.str());
       if (truth == Truth::unknown) out.conditions.push_back(now);
     } catch (const UserError& e) {  // a divisor is zero
-      refuse(c, e.what());
+      refuse(c, e.diagnostics().front().message);
     }
   }
   if (!errors.empty()) throw UserError(ExitStatus::program, std::move(errors));
@@ -388,17 +389,23 @@ Program specialise(const Program& program, const std::map<NatVar, Nat>& given) {
   // One substitution over a lambda of all parameters keeps variables and their uses together.
   Expr closed = program.body;
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
-  closed = mapTypes(
-      closed, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; },
-      [&](Expr before, Expr after) {
-        if (const auto found = program.spans.find(before); found != program.spans.end())
-          out.spans.emplace(after, found->second);
-      });
+  try {
+    closed = mapTypes(
+        closed, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; },
+        [&](Expr before, Expr after) {
+          if (const auto found = program.spans.find(before); found != program.spans.end())
+            out.spans.emplace(after, found->second);
+        });
+  } catch (const UserError& e) {
+    failAtSizes(
+        program.body, program.spans, [&](Nat n) { return n.substitute(sizes); }, sizes, e);
+  }
   for (std::size_t i = 0; i < program.parameters.size(); i++) {
     out.parameters.push_back(closed.parameter());
     closed = closed.body();
   }
   out.body = closed;
+  checkElements(out);
   checkIndices(out);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "lift/listed.hpp"
 #include "lift/terms.hpp"
 #include "share.hpp"
+#include "size_limits.hpp"
 
 namespace lift::detail {
 
@@ -19,6 +20,12 @@ bool mentions(const Solver::Equation& e, NatVar::Role role) {
     for (const NatVar v : side.variables())
       if (v.role() == role) return true;
   return false;
+}
+
+bool holdsFunction(const Solver& solver, Type t) {
+  t = solver.resolve(t);
+  if (t.isTuple()) return std::ranges::any_of(t.components(), [&](Type c) { return holdsFunction(solver, c); });
+  return t.isFunction() || (t.isArray() && holdsFunction(solver, t.element()));
 }
 
 Span spanOfParameter(const Definition& definition, const std::string& name) {
@@ -263,6 +270,9 @@ Scope Inference::declareParameters(Program& program, const Definition& entry, Sc
     if (const auto other = scope.find(p.name); other && (std::get_if<Nat>(&*other) || std::get_if<Expr>(&*other)))
       report(p.span, fmt::format("'{}' is declared twice", p.name));
     const Expr v = Expr::variable(p.name, typeOf(p.type, scope, names));
+    if (holdsFunction(solver_, v.type()))
+      report(p.span, "an input cannot be a function",
+             "inputs and results are numbers, arrays and tuples; a definition that main uses may take functions");
     program.parameters.push_back(v);
     scope = scope.with(p.name, v);
   }
@@ -294,21 +304,27 @@ void Inference::close(Program& program, const Definition& entry, Expr body, std:
                     "rearrangements such as concat and transpose are written out at every use", entry.span);
   bool undetermined = false;
   std::set<NatVar> mentioned;
-  closed = mapTypes(
-      closed,
-      [&](Nat n) {
-        const Nat known = solver_.zonk(n);
-        for (const NatVar v : known.variables()) mentioned.insert(v);
-        return known;
-      },
-      [&](Type v) {
-        const Type t = solver_.zonk(v);
-        undetermined = undetermined || t.hasMetas();
-        return t;
-      },
-      [&](Expr before, Expr after) {
-        if (const auto found = spans_.find(before); found != spans_.end()) program.spans.emplace(after, found->second);
-      });
+  const auto zonked = [&](Nat n) { return solver_.zonk(n); };
+  try {
+    closed = mapTypes(
+        closed,
+        [&](Nat n) {
+          const Nat known = zonked(n);
+          for (const NatVar v : known.variables()) mentioned.insert(v);
+          return known;
+        },
+        [&](Type v) {
+          const Type t = solver_.zonk(v);
+          undetermined = undetermined || t.hasMetas();
+          return t;
+        },
+        [&](Expr before, Expr after) {
+          if (const auto found = spans_.find(before); found != spans_.end())
+            program.spans.emplace(after, found->second);
+        });
+  } catch (const UserError& e) {
+    failAtSizes(closed, spans_, zonked, {}, e);
+  }
   if (undetermined || closed.type().hasMetas())
     report(entry.body->span, "the type of a part of this program is not determined",
            "annotate a parameter: fun (x: f32) => …");
@@ -346,8 +362,10 @@ Program Inference::program(const Definition& entry) {
   if (entry.result) result = typeOf(entry.result, scope, names);
   const Expr body = infer(entry.body, scope, result);
   settle(program, entry.body->span.file);
-  if (errors_.empty() && solver_.resolve(body.type()).isFunction())
-    report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
+  if (errors_.empty() && holdsFunction(solver_, body.type()))
+    report(entry.body->span,
+           fmt::format("the program's result {} a function: {}",
+                       solver_.resolve(body.type()).isFunction() ? "is" : "holds", show(body.type())),
            "an argument is missing");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
   close(program, entry, body, own);
@@ -373,6 +391,7 @@ Program infer(const Module& module, const Module& prelude, const std::string& en
                     "the file defines " + listed(module.definitions, &Definition::name));
   if (!chosen) chosen = &module.definitions.back();
   Program program = detail::Inference(module, prelude).program(*chosen);
+  checkElements(program);
   checkIndices(program);
 #ifndef NDEBUG
   verify(program);

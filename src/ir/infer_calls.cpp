@@ -29,6 +29,8 @@ const SynPattern* solePattern(const Definition& def) {
   return let ? &let->pattern : nullptr;
 }
 
+bool isSame(Span a, Span b) { return a.file == b.file && a.begin == b.begin && a.end == b.end; }
+
 bool isSize(const Definition::Parameter& p) { return p.type && is<SynType::Nat>(p.type); }
 
 }  // namespace
@@ -231,7 +233,7 @@ Expr Inference::expandBody(const Definition& def, const std::vector<const Argume
   ++expanded_[&def];
   std::vector<Span> written;
   for (const Argument* a : slots) written.push_back(a->syntax->span);
-  expansions_.push_back({span, &def, std::move(written)});
+  expansions_.push_back({span, &def, std::move(written), rest.size()});
   std::optional<Type> result;
   if (rest.empty()) result = expected;
   if (def.result) {
@@ -244,6 +246,18 @@ Expr Inference::expandBody(const Definition& def, const std::vector<const Argume
   expansions_.pop_back();
   for (const auto& [name, value] : bound) single_.insert(name);
   return build::let(bound, body);
+}
+
+bool Inference::reportsSurplus(std::size_t surplus, Span call) {
+  const auto passesOn = [&](const Expansion& e) { return surplus > 0 && e.surplus == surplus && isSame(e.call, call); };
+  const Definition* def = nullptr;
+  for (auto e = expansions_.rbegin(); e != expansions_.rend() && passesOn(*e); ++e) def = e->definition;
+  if (def == nullptr) return false;
+  const std::size_t takes = def->parameters.size();
+  report(call,
+         fmt::format("'{}' takes {} argument{}, found {}", def->name, takes, takes == 1 ? "" : "s", takes + surplus),
+         signatureOf(*def));
+  return true;
 }
 
 // ----------------------------------------------------------------------------------------------------------- sharing

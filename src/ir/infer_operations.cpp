@@ -182,6 +182,7 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
   const OpInfo& row = info(op);
   const auto arity = static_cast<std::size_t>(row.arity);
   if (arguments.size() > arity) {
+    if (reportsSurplus(arguments.size() - arity, span)) return poison(expected);
     report(span, fmt::format("'{}' takes {} operand{}, found {}", row.infix.empty() ? row.name : row.infix, arity,
                              arity == 1 ? "" : "s", arguments.size()));
     return poison(expected);
@@ -210,6 +211,7 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
 
 Expr Inference::conversion(std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
   if (arguments.size() > 1) {
+    if (reportsSurplus(arguments.size() - 1, span)) return poison(expected);
     report(span, "convert(…) converts one value");
     return poison(expected);
   }
@@ -240,6 +242,7 @@ Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::opti
     return finish(prim(from), expected, span);
   }
   if (arguments.size() != 1) {
+    if (reportsSurplus(arguments.size() - 1, span)) return poison(expected);
     report(span, fmt::format("{}(…) converts one value", info(to).name));
     return poison(expected);
   }

@@ -61,7 +61,7 @@ Expr Inference::project(const SynPtr& tuple, const Scope& scope, int component, 
     return poison(expected);
   }
   if (!type.isTuple()) {
-    report(span, fmt::format("a value of type {} has no components", show(type)));
+    report(span, fmt::format("a value of type {} has no components", show(type)), laneHint(type));
     return poison(expected);
   }
   if (component < 0 || static_cast<std::size_t>(component) >= type.components().size()) {
@@ -272,17 +272,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     if (const auto done = incomplete(prim, arity, {}, arguments, expected, span)) return *done;
 
   if (arguments.size() > scheme.parameters.size()) {
-    // Of a definition that is a call of the primitive with all that it takes, the definition got too many.
-    const Definition* def = expansions_.empty() ? nullptr : expansions_.back().definition;
-    const auto* body = def == nullptr ? nullptr : as<Syn::Call>(def->body);
-    if (body != nullptr && body->arguments.size() == scheme.parameters.size()) {
-      const std::size_t takes = def->parameters.size();
-      report(span,
-             fmt::format("'{}' takes {} argument{}, found {}", def->name, takes, takes == 1 ? "" : "s",
-                         takes + arguments.size() - scheme.parameters.size()),
-             signatureOf(*def));
-      return poison(expected);
-    }
+    if (reportsSurplus(arguments.size() - scheme.parameters.size(), span)) return poison(expected);
     report(span,
            fmt::format("{} takes {} argument{}, found {}", row.name, scheme.parameters.size(),
                        scheme.parameters.size() == 1 ? "" : "s", arguments.size()),

@@ -235,7 +235,7 @@ bool Inference::takeData(SchemeCall& call, const Instance& instance) {
       const Type found = solver_.zonk(call.values[i]->type()), wanted = solver_.zonk(parameter);
       if (call.row.prim == Prim::at && i == 1 && !found.isArray()) {
         report(a.syntax->span, fmt::format("{} is no array, and has no elements", found.str()),
-               found.isTuple() ? "components are written p.0, p.1" : "");
+               found.isTuple() ? "components are written p.0, p.1" : laneHint(found));
         return false;
       }
       report(

@@ -39,7 +39,14 @@ Expr Inference::infer(const SynPtr& syntax, const Scope& scope, std::optional<Ty
   if (++elaborated_ == mostElaborated) failTooLarge(syntax->span);
   ++nesting_;
   const int before = failures_;
-  const Expr e = inferNode(syntax, scope, expected);
+  Expr e = Expr::nat(0);
+  try {
+    e = inferNode(syntax, scope, expected);
+  } catch (const UserError& error) {  // of arithmetic of sizes, which knows no places
+    const Diagnostic& told = error.diagnostics().front();
+    if (told.span || !syntax->span) throw;
+    throw UserError(error.status(), told.message, told.hint, place(syntax->span));
+  }
   --nesting_;
   if (partsOf(e.type()) > mostParts)
     throw UserError(ExitStatus::program, fmt::format("a type here has more than {} parts", mostParts),
@@ -138,7 +145,7 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
   const auto* named = as<Syn::Name>(head);
   if (!named) {
     if (arguments.empty()) return infer(head, scope, expected);
-    return applyValue(infer(head, scope), arguments, expected, head->span, {});
+    return applyValue(infer(head, scope), arguments, expected, head->span, {}, span);
   }
 
   const std::string& name = named->text;
@@ -158,12 +165,12 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
       return callFun(*t, *fun, fmt::format("'{}'", name), std::move(arguments), expected, span);
     return inferCall(t->syntax, t->scope, std::move(arguments), expected, span);
   }
-  if (const Expr* e = std::get_if<Expr>(&*binding)) return applyValue(*e, arguments, expected, head->span, name);
+  if (const Expr* e = std::get_if<Expr>(&*binding)) return applyValue(*e, arguments, expected, head->span, name, span);
   if (const Nat* n = std::get_if<Nat>(&*binding))
-    return applyValue(Expr::nat(*n), arguments, expected, head->span, name);
+    return applyValue(Expr::nat(*n), arguments, expected, head->span, name, span);
   if (const auto* end = std::get_if<ScalarValue::Extreme>(&*binding))
     return applyValue(extreme(*end, arguments.empty() ? expected : std::nullopt, span), arguments, expected, head->span,
-                      name);
+                      name, span);
   return call(*binding, scope, std::move(arguments), expected, span);
 }
 
@@ -229,11 +236,12 @@ Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::stri
 
 // A value, called with arguments if there are any; `name` is empty unless it is written as a name.
 Expr Inference::applyValue(Expr value, const std::vector<Argument>& arguments, std::optional<Type> expected, Span span,
-                           const std::string& name) {
+                           const std::string& name, Span call) {
   for (const Argument& a : arguments) {
     const Type type = solver_.resolve(value.type());
     if (isPoison(type)) return poison(expected);
     if (!type.isFunction()) {
+      if (reportsSurplus(arguments.size(), call)) return poison(expected);
       report(span,
              name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
                           : fmt::format("'{}' is not a function", name),

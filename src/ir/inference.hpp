@@ -98,6 +98,9 @@ inline SynPtr typedSyntax(Expr e, Span span) { return std::make_shared<const Syn
 // The text at a span, where there is one and it is short; else a name for it.
 std::string written(Span span, const std::string& otherwise);
 
+// How a lane of a vector is reached; empty for other values.
+inline std::string laneHint(Type t) { return t.isVector() ? "a lane of a vector v is asScalar([v])[i]" : ""; }
+
 // Primitives of as many arguments as one gives them.
 inline bool isVariadic(Prim prim) { return prim == Prim::zip || prim == Prim::tuple || prim == Prim::arrayOf; }
 
@@ -184,7 +187,10 @@ class Inference {
                                  std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
   std::optional<std::vector<Expr>> componentsOf(Expr value, std::size_t count);
   Expr applyValue(Expr value, const std::vector<Argument>& arguments, std::optional<Type> expected, Span span,
-                  const std::string& name);
+                  const std::string& name, Span call);
+  // Reports arguments that a definition was given beyond its parameters, where they are just those that its body, the
+  // call at this span, has no use for. False where there are none such.
+  bool reportsSurplus(std::size_t surplus, Span call);
   Expr partial(const Binding& callee, std::size_t missing, const Scope& from, std::vector<Argument> arguments,
                Type expected, Span span);
   // The arguments by parameter: named ones go to theirs, the others fill what is left in order. Nothing after an error.
@@ -307,6 +313,7 @@ class Inference {
     Span call;
     const Definition* definition;
     std::vector<Span> arguments;  // where they stand, by parameter
+    std::size_t surplus;          // so many more, for what the body is
   };
   std::vector<Expansion> expansions_;
 

@@ -108,7 +108,8 @@ std::optional<Scalar> Parser::suffixType(const Token& token, const Numeral& n) {
 // holds is one.
 ParsedExpr Parser::integer(const Numeral& n, std::optional<Scalar> scalar, bool negative, Span span) {
   const auto magnitude = parseInteger(n.digits, n.base);
-  if (!scalar && !negative && magnitude && *magnitude > std::numeric_limits<std::int64_t>::max()) scalar = Scalar::u64;
+  if (!scalar && !negative && (!magnitude || *magnitude > std::numeric_limits<std::int64_t>::max()))
+    scalar = Scalar::u64;
   const Scalar type = scalar.value_or(Scalar::i64);
   const int bits = static_cast<int>(info(type).bytes) * 8;
   std::uint64_t limit = ~std::uint64_t{0} >> (64 - bits);

@@ -33,7 +33,7 @@ constexpr Habit habits[] = {
     {"var", "bindings are written let x = e in …", Habit::behind},
     {"const", "bindings are written let x = e in …", Habit::behind},
     {"**", "powers are written pow(x, y); square(x) is x * x", Habit::here},
-    {"//", "comments begin with --", Habit::here},
+    {"//", "comments begin with --, and the quotient of integers is written /", Habit::here},
     {"/*", "comments begin with --", Habit::here},
     {"<>", "not equal is written !=", Habit::here},
     {"===", "equality is written ==", Habit::here},

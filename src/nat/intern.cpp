@@ -8,7 +8,10 @@
 
 namespace lift::detail {
 
-void throwOverflow() { throw UserError(ExitStatus::program, "size exceeds 64 bits"); }
+void throwOverflow() {
+  throw UserError(ExitStatus::program, "size exceeds 64 bits",
+                  "sizes, and the numbers of elements of arrays, are less than 2^63: take smaller ones");
+}
 
 // ------------------------------------------------------------------------------------------------------------- table
 

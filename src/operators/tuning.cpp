@@ -341,6 +341,8 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
 // A configuration that leaves tunables out, with what the device prefers of them where that may stand beside the rest.
 Config completedOn(const runtime::DeviceInfo& device, const Workload& workload, const Variant& variant, Config config) {
   if (config.size() >= variant.defaults.size()) return config;
+  for (const auto& [name, value] : config)
+    if (!variant.defaults.contains(name)) return config;  // refused where it is used
   Config completed = config;
   const Config usual = defaultsOn(device, workload, variant);
   completed.insert(usual.begin(), usual.end());

@@ -101,9 +101,9 @@ const char* expected(const std::uint64_t*) { return "a number of at least 0"; }
 const char* expected(const std::array<std::uint64_t, 3>*) { return "three numbers of at least 0"; }
 const char* expected(const std::vector<std::string>*) { return "a list of texts"; }
 
-DeviceInfo parseProfile(std::string_view text, const std::string& file) {
+DeviceInfo parseProfile(std::string_view text, const std::string& file, ExitStatus wrong = ExitStatus::program) {
   const auto fail = [&](const std::string& what, const std::string& hint) {
-    throw UserError(ExitStatus::program, fmt::format("'{}': {}", file, what), hint);
+    throw UserError(wrong, fmt::format("'{}': {}", file, what), hint);
   };
   const Json j = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!j.is_object()) fail("expected a JSON object", "an entry of `liftc devices --json` is one");
@@ -200,7 +200,8 @@ DeviceInfo readProfile(const std::string& nameOrFile) {
     names += (names.empty() ? "" : ", ") + std::string(p.name);
   }
   const auto text = readFile(nameOrFile);
-  if (!text && nameOrFile.starts_with(described)) return parseProfile(readDescription(nameOrFile).dump(), nameOrFile);
+  if (!text && nameOrFile.starts_with(described))
+    return parseProfile(readDescription(nameOrFile).dump(), nameOrFile, ExitStatus::usage);
   if (!text)
     throw UserError(
         ExitStatus::usage, fmt::format("there is no profile '{}', and no such file can be read", nameOrFile),

@@ -239,6 +239,8 @@ Database Database::open(const std::filesystem::path& path, int patienceMs) {
 
 Database Database::openToRead(const std::filesystem::path& path, int patienceMs) {
   const std::string shown = path.string();
+  std::error_code unreachable;
+  if (std::filesystem::file_size(path, unreachable) == 0 && !unreachable) return inMemory();  // nothing is in it yet
   std::unique_ptr<Impl> impl;
   try {  // SQLite only reads what may not be written
     impl = std::make_unique<Impl>(shown, shown, patienceMs, SQLITE_OPEN_READWRITE);

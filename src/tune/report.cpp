@@ -392,8 +392,8 @@ std::string comparisonTable(const Comparison& c) {
 }  // namespace
 
 std::string commandOf(const ProblemRow& problem, const Measurement& m) {
-  const std::string config = m.key.config.empty() ? "" : " --config " + lift::str(m.key.config);
-  return fmt::format("liftc tune {} --family {}{}", problem.command, m.key.family, config);
+  const std::string config = m.key.config.empty() ? "''" : lift::str(m.key.config);
+  return fmt::format("liftc tune {} --family {} --config {}", problem.command, m.key.family, config);
 }
 
 std::string report(const Database& database, const std::string& device, const std::vector<std::string>& problems) {

@@ -116,8 +116,7 @@ TEST_CASE("MIOpenDriver's long flags, with blanks or equals signs") {
 
 TEST_CASE("a whole MIOpenDriver command, as its log prints it") {
   CHECK(parseConv("./bin/MIOpenDriver conv -n 128 -c 64 -H 56 -W 56 -k 64 -y 1 -x 1 -p 0 -q 0 -u 1 -v 1 -l 1 -j 1 "
-                  "-m conv -g 1 -F 1 -t 1 -V 0 -i 100 --spatial_dim 2 --in_layout NCHW") ==
-        parseConv("mb128ic64ih56oc64kh1"));
+                  "-m conv -g 1 -F 1 -t 1 -V 0 -i 100 --spatial_dim 2") == parseConv("mb128ic64ih56oc64kh1"));
 }
 
 TEST_CASE("MIOpenDriver's dilation of 1 is none") {

@@ -305,7 +305,7 @@ TEST_CASE("a database is read without being changed, whatever liftc wrote it") {
   const Folder folder;
   CHECK_THAT(test::refusalOf([&] { Database::openToRead(folder / "none.db"); }), Contains("cannot be opened"));
   put(folder / "empty.db", "");
-  CHECK_THAT(test::refusalOf([&] { Database::openToRead(folder / "empty.db"); }), Contains("is no database"));
+  CHECK(Database::openToRead(folder / "empty.db").select({}).empty());
   CHECK(fs::file_size(folder / "empty.db") == 0);
 
   const fs::path path = folder / "a ? b%20#.db";

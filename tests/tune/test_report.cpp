@@ -48,7 +48,7 @@ TEST_CASE("the command of a point names tunables where the family has any") {
   const ProblemRow problem{.key = "lrn", .label = {}, .command = "--op lrn 'c64 n5'"};
   Measurement m;
   m.key.family = "naive";
-  CHECK(commandOf(problem, m) == "liftc tune --op lrn 'c64 n5' --family naive");
+  CHECK(commandOf(problem, m) == "liftc tune --op lrn 'c64 n5' --family naive --config ''");
   m.key.family = "tiles";
   m.key.config = {{"rows", 2}, {"columns", 4}};
   CHECK(commandOf(problem, m) == "liftc tune --op lrn 'c64 n5' --family tiles --config columns=4,rows=2");

@@ -27,7 +27,8 @@ const CLI::Validator positiveNumber = number("POSITIVE", "a positive number", []
 const CLI::Validator nonNegativeNumber = number("NONNEGATIVE", "a number from 0", [](double x) { return x >= 0; });
 
 // "32768", "32KiB", "1.5MB": powers of 1000 or, with an i, of 1024; whole bytes, rounded down. Nothing for what is
-// none, or 63 bits do not hold: CLI11's own reading of sizes takes no fractions, and the largest number for such.
+// none, -1 for what 63 bits do not hold: CLI11's own reading of sizes takes no fractions, and the largest number for
+// such.
 std::optional<std::int64_t> bytesOf(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -45,7 +46,8 @@ std::optional<std::int64_t> bytesOf(std::string text) {
     value *= isBinary ? 1024 : 1000;
   constexpr double rounding = 1e-3;  // of powers of 1000
   const double bytes = std::floor(value + rounding);
-  if ((unit.empty() && bytes != value) || bytes >= 0x1p63) return std::nullopt;
+  if (unit.empty() && bytes != value) return std::nullopt;
+  if (bytes >= 0x1p63) return -1;
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -73,6 +75,16 @@ std::string elsewhere(const CLI::App& root, const std::string& option) {
   return names.empty() ? "" : fmt::format("{} is an option of {}", option, fmt::join(names, ", "));
 }
 
+// CLI11's message; "--local: 'a' is not a number" for "Could not convert: --local = a".
+std::string messageOf(const CLI::Error& e) {
+  const std::string what = e.what();
+  constexpr std::string_view prefix = "Could not convert: ", equals = " = ";
+  const std::size_t at = what.find(equals);
+  if (!what.starts_with(prefix) || at == std::string::npos) return what;
+  return fmt::format("{}: '{}' is not a number", what.substr(prefix.size(), at - prefix.size()),
+                     what.substr(at + equals.size()));
+}
+
 }  // namespace
 
 Option* Option::required() { return option_.required(), this; }
@@ -97,6 +109,7 @@ Option* Option::asSize() {
   option_.transform({[](std::string& text) {
                        const auto bytes = bytesOf(text);
                        if (!bytes) return text + " is not a size, as 32768, 32KiB or 1.5MB";
+                       if (*bytes < 0) return text + " is too large: sizes are below 2^63 bytes";
                        text = std::to_string(*bytes);
                        return std::string();
                      },
@@ -125,7 +138,7 @@ App::App(const std::string& description, const std::string& name)
     if (!hint.empty()) hint = "there is " + hint;
     for (const std::string& unexpected : rest)
       if (hint.empty()) hint = elsewhere(*root, unexpected);
-    return fmt::format("error: {}\n  hint: {}{}`{} {}--help` explains the usage\n", e.what(), hint,
+    return fmt::format("error: {}\n  hint: {}{}`{} {}--help` explains the usage\n", messageOf(e), hint,
                        hint.empty() ? "" : "; ", root->get_name(),
                        subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
   });

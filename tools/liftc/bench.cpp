@@ -451,15 +451,28 @@ void addBench(cli::App& app, int& status) {
   o->layouts.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);
-  onCall(*sub, status, [o] {
+  onCall(*sub, status, [o, sub] {
     const bool lists = !o->shapes.empty(), isProgram = !o->program.file.empty();
-    if (int{isProgram} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
-        (o->op.size() == 1 && !lists))
-      throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
-                      "for example liftc bench --conv ic64ih56oc64kh3ph1");
+    constexpr const char* problems = "a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR or --shapes FILE";
+    checkOne({{isProgram, o->program.file},
+              {!o->descriptor.empty(), "--conv"},
+              {lists, "--shapes"},
+              {o->op.size() == 2 || (!o->op.empty() && !lists), "--op"}},
+             problems, "for example liftc bench --conv ic64ih56oc64kh3ph1");
+    if (o->op.size() == 1 && !lists)
+      throw UserError(ExitStatus::usage, fmt::format("--op {}: its descriptor is missing", o->op[0]),
+                      "write --op NAME DESCRIPTOR, or --shapes FILE of such");
     if (isProgram && (o->keep || !o->tuneTime.empty()))
       throw UserError(ExitStatus::usage, "--keep and --tune-time are for layers and operators",
                       "`liftc tune FILE.lift` tunes a program");
+    if (!isProgram) refuseValues(*sub);
+    if (isProgram || o->op.size() == 2) refuseLayouts(*sub, "--conv and --shapes");
+    if (!o->tuneTime.empty() && o->family.noTuned)
+      throw UserError(ExitStatus::usage, "--no-tuned takes nothing of what --tune-time finds", "leave one of them out");
+    if (!o->tuneTime.empty() && secondsOf(o->tuneTime, "--tune-time") == 0)
+      throw UserError(ExitStatus::usage, "--tune-time: there is nothing to find in no time", "write 90s, 10m or 2h");
+    if (o->peers.size() > 1 && std::ranges::find(o->peers, "none") != o->peers.end())
+      throw UserError(ExitStatus::usage, "--peers: 'none' goes with no other", "leave it out, or the others");
     std::vector<Subject> subjects;
     const LayoutOptions layouts = o->layouts.on(o->device);
     if (isProgram) {

@@ -334,9 +334,9 @@ int printSpaces(const Options& o) {
 // ------------------------------------------------------------------------------------------------------------ command
 
 int bound(const Options& o) {
-  if (int(!o.what.empty()) + int(!o.shapes.empty()) + int(o.spaces) != 1)
-    throw UserError(ExitStatus::usage, "give a descriptor, a program or --shapes FILE",
-                    "for example liftc bound mb1ic64ih56oc64oh56kh3ph1 --fast-memory 32KiB");
+  checkOne({{!o.what.empty(), o.what}, {!o.shapes.empty(), "--shapes"}, {o.spaces, "--paper-spaces"}},
+           "a descriptor, a program or --shapes FILE",
+           "for example liftc bound mb1ic64ih56oc64oh56kh3ph1 --fast-memory 32KiB");
   if (o.elements() < bounds::leastFastMemory)
     throw UserError(ExitStatus::usage,
                     fmt::format("--fast-memory: {} bytes are {} elements, too few to compute in", o.fast, o.elements()),
@@ -389,7 +389,12 @@ void addBound(cli::App& app, int& status) {
                 "Instead: the sizes of the spaces in Table 2 of the paper, whole and within the optimality condition");
   sub->add_flag("--json", o->json, "Print it as JSON");
   o->device.add(*sub);
-  onCall(*sub, status, [o] { return bound(*o); });
+  onCall(*sub, status, [o, sub] {
+    const bool isProgram = o->what.ends_with(".lift");
+    if (!isProgram) refuseValues(*sub);
+    if (isProgram) refuseLayouts(*sub, "a layer");
+    return bound(*o);
+  });
 }
 
 }  // namespace lift::liftc

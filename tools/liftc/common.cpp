@@ -203,9 +203,7 @@ std::optional<kernel::Plan> CodegenOptions::compile(const Program& program, doub
   options.passes.skip = skipPasses;
   options.mapping.strictReductions = strictReductions;
   options.passes.finiteMath = finiteMath;
-  for (const std::string& name : constants)
-    if (std::ranges::none_of(program.parameters, [&](Expr p) { return p.name() == name; }))
-      throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
+  checkConstants(program);
   options.constants = constants;
   options.checkBounds = checkBounds;
   options.opencl.alignedVectors = alignedVectors;
@@ -251,6 +249,14 @@ std::vector<std::string> CodegenOptions::words() const {
   if (finiteMath) words.emplace_back("--finite-math");
   for (const std::string& pass : skipPasses) words.insert(words.end(), {"--skip-pass", pass});
   return words;
+}
+
+void CodegenOptions::checkConstants(const Program& program) const {
+  for (const std::string& name : constants)
+    if (std::ranges::none_of(program.parameters, [&](Expr p) { return p.name() == name; }))
+      throw UserError(
+          ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name),
+          program.parameters.empty() ? "" : "its parameters are " + listed(program.parameters, &Expr::name));
 }
 
 CodegenOptions CodegenOptions::silent() const {
@@ -367,6 +373,28 @@ int guarded(const std::function<int()>& body) {
 }
 
 }  // namespace
+
+void refuse(const cli::App& sub, const std::vector<std::string>& options, const std::string& with) {
+  for (const std::string& option : options)
+    if (sub.count(option) > 0) throw UserError(ExitStatus::usage, fmt::format("{} goes with {}", option, with));
+}
+
+void refuseValues(const cli::App& sub) { refuse(sub, {"--size", "--entry"}, "a program"); }
+
+void refuseLayouts(const cli::App& sub, const std::string& with) {
+  refuse(sub, {"--in-layout", "--out-layout", "--weights-layout", "--elements"}, with);
+}
+
+void checkOne(const std::vector<std::pair<bool, std::string>>& all, const std::string& wanted,
+              const std::string& hint) {
+  std::vector<std::string> given;
+  for (const auto& [isGiven, name] : all)
+    if (isGiven) given.push_back(name);
+  if (given.empty()) throw UserError(ExitStatus::usage, "give " + wanted, hint);
+  if (given.size() > 1)
+    throw UserError(ExitStatus::usage, fmt::format("{} and {} exclude each other", given[0], given[1]),
+                    "give one alone: " + wanted);
+}
 
 void onCall(cli::App& sub, int& status, std::function<int()> body) {
   sub.callback([&status, body = std::move(body)] { status = guarded(body); });

@@ -88,6 +88,7 @@ struct DeviceOptions {
   void add(cli::App& app);
   void addChoice(cli::App& app);   // which; part of `add`
   void addProfile(cli::App& app);  // --profile and --target, for commands that compile
+  bool isGiven() const { return !platform.empty() || !device.empty(); }
   runtime::DeviceChoice choice() const;
   bool isEmulator() const;
   runtime::DeviceInfo info() const;  // without opening it
@@ -125,8 +126,9 @@ struct CodegenOptions {
   // a stage to stop after was reached.
   std::optional<kernel::Plan> compile(const Program& program, double parseMilliseconds, CompileReport* report = nullptr,
                                       const runtime::DeviceInfo* device = nullptr) const;
-  std::vector<std::string> words() const;  // arguments that say the same of the kernels
-  CodegenOptions silent() const;           // which print nothing
+  void checkConstants(const Program& program) const;  // throws UserError (usage) for one that it has no parameter for
+  std::vector<std::string> words() const;             // arguments that say the same of the kernels
+  CodegenOptions silent() const;                      // which print nothing
 };
 
 // Whether kernels are those that are made for no device in particular, so that no command need name one.
@@ -154,11 +156,22 @@ struct Inputs {
 Inputs makeInputs(const Program& program, const std::map<std::string, std::int64_t>& values, const DataOptions& data,
                   const runtime::DeviceInfo* device = nullptr);
 
+// Throws UserError where the device, or this machine, has no memory for the arrays of a program of known sizes.
+void checkMemory(const Program& program, const runtime::DeviceInfo& device);
+
 // The same with every size and tunable replaced by its value.
 Program atSizes(const Program& program, const std::map<NatVar, std::int64_t>& sizes);
 
 // Writes outputs as asked, or shows them on standard output; compares with --expect. Returns the exit status.
 int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report);
+
+// Throws UserError (usage) for one of the options that was given, of which it says what they go with: "a program".
+void refuse(const cli::App& sub, const std::vector<std::string>& options, const std::string& with);
+// The same of programs' sizes and layers' layouts, where what is given is no program, or no layer.
+void refuseValues(const cli::App& sub);
+void refuseLayouts(const cli::App& sub, const std::string& with);
+// Throws UserError (usage) unless just one of what excludes one another is given; each has a name.
+void checkOne(const std::vector<std::pair<bool, std::string>>& all, const std::string& wanted, const std::string& hint);
 
 // What a subcommand does, and its exit status; prints diagnostics of a UserError and turns it into the exit status.
 void onCall(cli::App& sub, int& status, std::function<int()> body);

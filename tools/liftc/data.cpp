@@ -254,9 +254,9 @@ Inputs makeInputs(const Program& program, const std::map<std::string, std::int64
   checkValues(program, values);
   const kernel::Plan signature = signatureOf(program);
   const std::string known = listed(signature.buffers, &PlanBuffer::name);
-  const auto checkKnown = [&](const std::string& name) {
+  const auto checkKnown = [&](const std::string& name, ExitStatus wrong) {
     if (std::ranges::find(signature.buffers, name, &PlanBuffer::name) == signature.buffers.end())
-      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", name),
+      throw UserError(wrong, fmt::format("the program has no input '{}'", name),
                       known.empty() ? "it has none at all" : "its inputs are " + known);
   };
   Inputs inputs;
@@ -269,10 +269,10 @@ Inputs makeInputs(const Program& program, const std::map<std::string, std::int64
       continue;
     }
     const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
-    checkKnown(name);
+    checkKnown(name, ExitStatus::usage);
     inputs.tensors[name] = tensorOf(*std::ranges::find(signature.buffers, name, &PlanBuffer::name), value);
   }
-  for (const auto& input : inputs.tensors) checkKnown(input.first);
+  for (const auto& input : inputs.tensors) checkKnown(input.first, ExitStatus::program);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
     checkMemory(signature, program, inputs.tensors, values, device);
@@ -293,6 +293,10 @@ Inputs makeInputs(const Program& program, const std::map<std::string, std::int64
   }
   inputs.sizes = runtime::bindSizes(signature, runtime::typesOf(inputs.tensors), values).sizes;
   return inputs;
+}
+
+void checkMemory(const Program& program, const runtime::DeviceInfo& device) {
+  checkMemory(signatureOf(program), program, {}, {}, &device);
 }
 
 Program atSizes(const Program& program, const std::map<NatVar, std::int64_t>& sizes) {

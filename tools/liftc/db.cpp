@@ -83,7 +83,7 @@ Json rowJson(const Row& row, const tune::Measurement& best) {
          {"device", row.device.name},
          {"device_id", row.device.id}};
   j.update(bestJson(row.problem, best));
-  j.update({{"measured_at", best.measuredAt}, {"command", tune::commandOf(row.problem, best)}});
+  j.update({{"measured_at", best.measuredAt}, {"command", againOn(row.device, row.problem, best)}});
   return j;
 }
 
@@ -211,7 +211,7 @@ int best(const Options& o) {
     if (!o.json)
       std::cout << fmt::format("{} on {}: {}{}\n  {}\n", labelOf(first.problem), first.device.name,
                                speed(first.problem, *found), why.empty() ? "" : fmt::format("  ({})", why),
-                               tune::commandOf(first.problem, *found));
+                               againOn(first.device, first.problem, *found));
   }
   if (o.json) printJson(out);
   return 0;

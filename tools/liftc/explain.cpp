@@ -289,8 +289,8 @@ int difference(const Explained& a, const Explained& b, bool json) {
 
 }  // namespace
 
-int explain(const Workload& workload, const FamilyOptions& family, bool json) {
-  Explained s = ofWorkload(workload, family, {});
+int explain(const Workload& workload, const FamilyOptions& family, bool json, const runtime::DeviceInfo* device) {
+  Explained s = device != nullptr ? onDevice(workload, family, *device) : ofWorkload(workload, family, {});
   s.digests = digestsOf(s.generate(s.program));
   ExplainOptions o;
   o.replay = true;

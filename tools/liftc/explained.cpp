@@ -72,6 +72,16 @@ Explained ofWorkload(const Workload& workload, const FamilyOptions& family, cons
   return ofConfig(choice.variant, config, codegen, recorded, device != nullptr ? Profile(*device) : Profile());
 }
 
+Explained onDevice(const Workload& workload, const FamilyOptions& family, const runtime::DeviceInfo& device) {
+  const std::optional<tune::Database> own = family.known();
+  ChoiceOptions options{.family = family.family, .own = own ? &*own : nullptr, .tuned = !family.noTuned};
+  if (!family.config.empty()) options.config = parseValues(family.config, "--config");
+  const Choice choice = choose(workload, &device, options);
+  Explained s = ofConfig(choice.variant, choice.config, {}, {}, device);
+  s.title += fmt::format("\non {}: {}", device.name, choice.origin);
+  return s;
+}
+
 namespace {
 
 // The best entry that a tuning database has for the workload, of whatever device, with the steps that it recorded.
@@ -125,8 +135,8 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
   Explained s;
   s.source = options.readAtValues();
   s.config = options.values();
-  s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
-                        s.config.empty() ? "" : " at ", str(s.config));
+  s.title = fmt::format("{} of {}{}{}, compiled {}", s.source.name, options.file, s.config.empty() ? "" : " at ",
+                        str(s.config), isMapped(s.source) ? "as it is written" : "by the default mapping");
   if (!isMapped(s.source)) {
     MappingOptions mapping;
     mapping.strictReductions = codegen.strictReductions;
@@ -238,10 +248,12 @@ Explained ofManifest(const std::string& file, const std::string& text) {
 }  // namespace
 
 Explained explainedBy(const std::string& what, const ExplainOptions& o) {
-  const bool isProgram = what.ends_with(".lift");
-  if ((!isProgram || o.family.db.empty()) && !(o.device.platform.empty() && o.device.device.empty()))
+  const bool isProgram = what.ends_with(".lift"), isManifest = what.ends_with(".json");
+  const bool isDescriptor =
+      !isProgram && !isManifest && !what.ends_with(".cl") && !std::filesystem::is_regular_file(what);
+  if (o.device.isGiven() && !isDescriptor && (!isProgram || o.family.db.empty()))
     throw UserError(ExitStatus::usage, "--platform and --device say for which device a database's results are",
-                    "they go with a program (.lift) and --db");
+                    "they go with a layer's descriptor, or with a program (.lift) and --db");
   if (isProgram) {
     ProgramOptions program = o.program;
     program.file = what;
@@ -253,11 +265,12 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
   }
-  const bool isManifest = what.ends_with(".json");
-  if (!isManifest && !what.ends_with(".cl") && !std::filesystem::is_regular_file(what)) {
+  if (isDescriptor) {
     const Workload workload = o.op == "conv" ? o.layouts.workload(parseConv(what)) : workloadNamed(o.op, what);
     const bool chosen = !o.family.config.empty() || o.family.db.empty();
-    Explained s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
+    Explained s = o.device.isGiven() ? onDevice(workload, o.family, o.device.compilesFor())
+                  : chosen           ? ofWorkload(workload, o.family, {})
+                                     : ofEntry(workload, o.family);
     s.digests = digestsOf(s.generate(s.program));
     return s;
   }

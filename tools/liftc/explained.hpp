@@ -48,6 +48,8 @@ std::map<std::string, std::string> digestsOf(const kernel::Plan& plan);
 // `recorded` replaces the steps that the family takes now.
 Explained ofWorkload(const Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
                      const std::string& recorded = {}, const runtime::DeviceInfo* device = nullptr);
+// As it is compiled for a device: by the best that is known of it there.
+Explained onDevice(const Workload& workload, const FamilyOptions& family, const runtime::DeviceInfo& device);
 // `what` is a file where one of that name exists, or where the name is that of a file; else a descriptor.
 Explained explainedBy(const std::string& what, const ExplainOptions& o);
 

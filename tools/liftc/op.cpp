@@ -122,6 +122,7 @@ Executables loadAll(const std::vector<CompiledWorkload>& all, const Options& o, 
 std::optional<Row> checkWorkload(const Workload& workload, const Options& o, runtime::Device& device) {
   const std::vector<CompiledWorkload> all = candidates(workload, o, device.info());
   if (all.empty()) return std::nullopt;
+  checkMemory(workload.outer ? workload.outer(workload.program) : workload.program, device.info());
   Executables built = loadAll(all, o, device);
   const auto inputs = workload.makeInputs(o.seed);
   const auto expected = workload.expected(inputs);
@@ -305,8 +306,8 @@ void checkOptions(const cli::App& sub, const std::string& action) {
       {"--input", run},     {"--fill", run},   {"--expect", run},   {"--rtol", run},       {"--output", writing},
       {"--samples", check}, {"--seed", check}, {"--repeat", check}, {"--target", compile}, {"--profile", compile}};
   for (const auto& [option, actions] : options)
-    if (sub.count(option) > 0 && std::ranges::find(actions, action) == actions.end())
-      throw UserError(ExitStatus::usage, fmt::format("{} goes with {}", option, fmt::join(actions, " and ")));
+    if (std::ranges::find(actions, action) == actions.end())
+      refuse(sub, {option}, fmt::format("{}", fmt::join(actions, " and ")));
 }
 
 int act(const std::string& action, const std::vector<Workload>& workloads, const Options& o) {
@@ -321,7 +322,11 @@ int act(const std::string& action, const std::vector<Workload>& workloads, const
     }
   if (!lacking.empty() && lacking.size() == workloads.size()) throw UserError(lacking.front());
   if (action == "check") return check(workloads, o);
-  if (action == "explain") return explain(workloads.at(0), o.family, o.json);
+  if (action == "explain") {
+    std::optional<runtime::DeviceInfo> device;
+    if (o.device.isGiven()) device = o.device.compilesFor();
+    return explain(workloads.at(0), o.family, o.json, device ? &*device : nullptr);
+  }
   if (action == "compile") return compile(workloads.at(0), o);
   return run(workloads.at(0), o);
 }
@@ -329,8 +334,10 @@ int act(const std::string& action, const std::vector<Workload>& workloads, const
 void checkWords(const std::vector<std::string>& words, std::size_t most, const char* usage) {
   if (words.size() > most) throw UserError(ExitStatus::usage, fmt::format("'{}' is not expected", words[most]), usage);
   const std::string& action = words.back();
-  if (action != "run" && action != "check" && action != "compile" && action != "explain")
-    throw UserError(ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
+  if (action == "run" || action == "check" || action == "compile" || action == "explain") return;
+  if (words.size() < most)
+    throw UserError(ExitStatus::usage, fmt::format("an action is missing behind '{}'", action), usage);
+  throw UserError(ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
 }
 
 void addOptions(cli::App& sub, Options& o) {
@@ -372,15 +379,19 @@ void addConv(cli::App& app, int& status) {
     constexpr const char* usage = "write liftc conv DESCRIPTOR run|check|compile|explain";
     if (o->words.empty())
       throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE, and an action", usage);
-    checkWords(o->words, 2, usage);
+    const bool lists = !o->shapes.empty();
+    if (lists && o->words.size() == 2)
+      throw UserError(ExitStatus::usage, fmt::format("--shapes stands in place of the descriptor '{}'", o->words[0]),
+                      "leave one of them out");
+    checkWords(o->words, lists ? 1 : 2, usage);
     const std::string action = o->words.back();
     checkOptions(*sub, action);
-    if (o->shapes.empty() == (o->words.size() == 1))
+    if (!lists && o->words.size() == 1)
       throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE",
                       "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
     const LayoutOptions layouts = o->layouts.on(o->device);
-    const std::vector<Workload> layers = o->shapes.empty() ? std::vector{layouts.workload(parseConv(o->words[0]))}
-                                                           : readWorkloads(o->shapes, "conv", layouts);
+    const std::vector<Workload> layers =
+        lists ? readWorkloads(o->shapes, "conv", layouts) : std::vector{layouts.workload(parseConv(o->words[0]))};
     if (action != "check" && layers.size() != 1) throw UserError(ExitStatus::usage, "--shapes goes with check");
     return act(action, layers, *o);
   });

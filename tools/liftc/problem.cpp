@@ -32,9 +32,11 @@ Program programOf(const ProblemChoice& choice) {
 }
 
 void checkGiven(const ProblemChoice& choice) {
-  if (int{!choice.source.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
-    throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
-                    "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+  checkOne({{!choice.source.file.empty(), choice.source.file},
+            {!choice.conv.empty(), "--conv"},
+            {!choice.op.empty(), "--op"}},
+           "a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
+           "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
   for (const std::string& family : choice.families)
     if (!choice.source.file.empty() && choice.part == 0 && family != programFamily && family != partsFamilyName)
       throw UserError(ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
@@ -60,7 +62,8 @@ Workload partOf(const Program& program, const ProblemChoice& choice) {
   const std::vector<Part> parts = partsOf(program).parts;
   if (static_cast<std::size_t>(choice.part) > parts.size())
     throw UserError(ExitStatus::usage,
-                    fmt::format("--part {}: '{}' has {} parts", choice.part, choice.source.file, parts.size()),
+                    fmt::format("--part {}: '{}' has {} part{}", choice.part, choice.source.file, parts.size(),
+                                parts.size() == 1 ? "" : "s"),
                     "`liftc explain FILE` lists them");
   const Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
   // Tuned as the operator that computes it, and known to it, too; or without what is computed of each element.
@@ -117,6 +120,11 @@ void ProblemChoice::add(cli::App& app) {
       ->capture_default_str();
   layouts.add(app);
   device.add(app);
+}
+
+void ProblemChoice::checkOptions(const cli::App& sub, bool lists) const {
+  if (!isProgram() || lists) refuseValues(sub);
+  if (conv.empty() && !lists) refuseLayouts(sub, "--conv and --shapes");
 }
 
 std::vector<std::string> ProblemChoice::problemWords() const {

@@ -29,6 +29,8 @@ struct ProblemChoice {
   DeviceOptions device;
 
   void add(cli::App& app);
+  // Throws UserError (usage) for an option of the command line that is of no such problem. `lists`: one of a file.
+  void checkOptions(const cli::App& sub, bool lists) const;
   // The words that give these options again; those of the problem alone are what records call its command.
   std::vector<std::string> words() const;
   std::vector<std::string> problemWords() const;

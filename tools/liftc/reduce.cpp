@@ -43,6 +43,9 @@ std::vector<std::string> linesOf(const std::string& text) {
   return lines;
 }
 
+// Without the line's end, which messages have of their own.
+std::string withoutEnd(const std::string& text) { return text.substr(0, text.find_last_not_of("\n") + 1); }
+
 class Reduction {
  public:
   explicit Reduction(const ReduceOptions& options)
@@ -63,10 +66,10 @@ class Reduction {
       throw UserError(ExitStatus::usage, "the command does not fail",
                       "its exit status is 0; --contains TEXT reduces what makes it print something");
     if (first.status == 127)
-      throw UserError(ExitStatus::usage, fmt::format("the command cannot be executed: {}", first.output));
+      throw UserError(ExitStatus::usage, fmt::format("the command cannot be executed: {}", withoutEnd(first.output)));
     if (first.output.find(options_.contains) == std::string::npos)
       throw UserError(ExitStatus::usage, fmt::format("the command does not print '{}'", options_.contains),
-                      fmt::format("it printed: {}", first.output.substr(0, 300)));
+                      fmt::format("it printed: {}", withoutEnd(first.output.substr(0, 300))));
     end_ = first.end;
     for (std::size_t before = 0; before != size();) {
       before = size();

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "lift/space.hpp"
 
 namespace lift::liftc {
@@ -47,10 +48,32 @@ std::string atConfig(const SizeCondition& condition, const Space& space, const C
   return SizeCondition{condition.kind, condition.left.substitute(values), condition.right.substitute(values), {}}.str();
 }
 
-Json rejection(const FamilyProgram& of, const std::vector<Constraint>& constraints, const Config& config) {
-  const Space space(of.program.tunables, constraints);
+// What it violates of that which ties the tunables that it has.
+Json rejection(const FamilyProgram& of, std::vector<Constraint> constraints, const Config& config) {
+  const auto& all = of.program.tunables;
+  std::vector<std::string> unknown, missing;
+  std::vector<NatVar> given;
+  for (const auto& [name, value] : config)
+    if (std::ranges::find(all, name, &NatVar::name) == all.end()) unknown.push_back(fmt::format("'{}'", name));
+  for (const NatVar t : all)
+    if (config.contains(t.name()))
+      given.push_back(t);
+    else
+      missing.push_back(t.name());
+  if (!unknown.empty())
+    throw UserError(ExitStatus::usage,
+                    fmt::format("--why: family '{}' has no tunable {}", of.family, fmt::join(unknown, ", ")),
+                    all.empty() ? "it has none" : "its tunables are " + listed(all, &NatVar::name));
+  std::erase_if(constraints, [&](const Constraint& c) {
+    return std::ranges::any_of(c.variables, [&](NatVar v) { return std::ranges::find(given, v) == given.end(); });
+  });
+  const Space space(given, constraints);
   const auto violated = space.why(config);
-  Json answer{{"family", of.family}, {"config", config}, {"valid", violated.empty()}, {"violated", Json::array()}};
+  Json answer{{"family", of.family},
+              {"config", config},
+              {"valid", violated.empty()},
+              {"missing", missing},
+              {"violated", Json::array()}};
   for (const Constraint* c : violated) {
     answer["violated"].push_back(constraintJson(*c));
     answer["violated"].back()["values"] = atConfig(c->condition, space, config);
@@ -82,7 +105,10 @@ void showExplanation(const Json& answer) {
 }
 
 void showRejection(const Json& answer) {
-  if (answer.at("valid").get<bool>()) std::cout << "valid\n";
+  const auto missing = answer.at("missing").get<std::vector<std::string>>();
+  const std::string without =
+      missing.empty() ? "" : fmt::format(", as far as it goes without {}", fmt::join(missing, ", "));
+  if (answer.at("valid").get<bool>()) std::cout << fmt::format("valid{}\n", without);
   for (const Json& c : answer.at("violated")) {
     showConstraint(c);
     std::cout << fmt::format("{:<10}  here {}\n", "", c.at("values"));

@@ -112,7 +112,8 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
 }
 
-void printResult(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r, std::ostream& out) {
+void printResult(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r,
+                 const std::string& buildOptions, std::ostream& out) {
   const std::string counts =
       listed(r.byStatus, [](const auto& row) { return fmt::format("{} {}", row.second, tune::name(row.first)); });
   const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
@@ -127,8 +128,13 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (!r.best) return;
   const std::string config = str(r.best->key.config);
+  std::string again = s.choice.predicted.empty()
+                          ? againOn(s.deviceRow, problem.row, *r.best)
+                          : fmt::format("{} {}", tune::commandOf(problem.row, *r.best),
+                                        commandLine({"--predict", "--profile", s.choice.predicted}));
+  if (!buildOptions.empty()) again += " " + commandLine({"--build-options", buildOptions});
   out << fmt::format("  best: {}  {}{}\n  again: {}\n", speed(problem.row, *r.best), r.best->key.family,
-                     config.empty() ? "" : " " + config, tune::commandOf(problem.row, *r.best));
+                     config.empty() ? "" : " " + config, again);
 }
 
 // The exit status of a command that measured these points: ok where any of them ran and was right.
@@ -199,8 +205,9 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   return static_cast<int>(statusOf({{m.status, 1}}));
 }
 
-// The points that a random or exhaustive sweep would measure, in its order.
-int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
+// The points that a random or exhaustive sweep would measure, in its order; below the problem's name where it is one of
+// several.
+void listPoints(const tune::Problem& problem, const SweepChoice& choice, bool isNamed) {
   const std::string& name = choice.options.explorer;
   if (!name.empty() && name != "random" && name != "exhaustive")
     throw UserError(ExitStatus::usage, fmt::format("--dry-run: where {} goes depends on what it measures", name),
@@ -210,12 +217,12 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
   const auto explorer = tune::makeExplorer(name.empty() ? "random" : name, families,
                                            {.seed = choice.options.seed, .points = choice.options.points});
   Json points = Json::array();
+  if (isNamed && !choice.json) std::cout << problem.row.label << "\n";
   for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.options.points))) {
     if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, str(p.config));
     points.push_back({{"family", p.family}, {"config", p.config}});
   }
   if (choice.json) std::cout << dump(Json{{"problem", problem.row.key}, {"points", std::move(points)}}, -1) << "\n";
-  return 0;
 }
 
 std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
@@ -245,6 +252,13 @@ Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
           {"workspace_bytes", best.workspaceBytes},
           {"max_rel_err", best.maxError},
           {"stage", tune::name(best.key.phase)}};
+}
+
+std::string againOn(const tune::DeviceRow& device, const tune::ProblemRow& row, const tune::Measurement& m) {
+  std::vector<std::string> words{"--device", device.name};
+  const bool isOurs = device.platform == runtime::emulatorDeviceInfo().platform;  // known by its name alone
+  if (!isOurs) words.insert(words.end(), {"--platform", device.platform});
+  return fmt::format("{} {}", tune::commandOf(row, m), commandLine(words));
 }
 
 std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
@@ -305,9 +319,16 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   s.deviceRow = tune::deviceRow(s.device);
   double secondsLeft =
       sweep.timeLimit.empty() ? std::numeric_limits<double>::infinity() : secondsOf(sweep.timeLimit, "--time-limit");
-  if (sweep.dryRun) return listPoints(choices.front().problem(s.device), sweep);
+  if (sweep.dryRun) {
+    for (const ProblemChoice& c : choices) listPoints(c.problem(s.device), sweep, choices.size() > 1);
+    return 0;
+  }
   const InterruptGuard guard;
-  if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
+  if (sweep.isPoint && choices.size() > 1)
+    throw UserError(ExitStatus::usage,
+                    fmt::format("--config is a point of one problem, '{}' has {}", sweep.shapes, choices.size()),
+                    "name it: --conv DESCRIPTOR or --op NAME DESCRIPTOR");
+  if (sweep.isPoint) return measurePoint(choices.front(), choices.front().problem(s.device), s);
 
   // What is predicted is no measurement: it is kept only where a file is named for it.
   auto db = sweep.db.empty() && !sweep.predicted.empty() ? tune::Database::inMemory()
@@ -323,7 +344,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
     status = std::max({status, statusOf(result.byStatus), result.best ? ExitStatus::ok : ExitStatus::device});
-    if (!sweep.json) printResult(problem, s, result, std::cout);
+    if (!sweep.json) printResult(problem, s, result, choices[i].device.buildOptions, std::cout);
     secondsLeft -= watch.seconds();
   }
   if (sweep.json) printJson(Json{{"schema", 1}, {"rows", rows}});
@@ -434,7 +455,8 @@ void addTuneWorker(cli::App& app, int& status) {
       "tune-worker", "Measure points that arrive as lines on standard input; records go to standard output");
   choice->add(*sub);
   sweep->addMeasuring(*sub);
-  onCall(*sub, status, [choice, sweep] {
+  onCall(*sub, status, [choice, sweep, sub] {
+    choice->checkOptions(*sub, false);
     const InterruptGuard guard;
     return PointServer(*choice, *sweep).serve();
   });

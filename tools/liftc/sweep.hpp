@@ -11,7 +11,8 @@ struct SweepChoice {
   tune::SweepOptions options{.explorer = {}};  // as far as the user says them; no explorer: "model", dry run "random"
   std::string timeLimit;                       // "90s", "10m", "2h"; empty: none
   int workers = 0;                             // 0: one for each core
-  std::string config;                          // one point to measure, in place of a sweep
+  std::string config;                          // one point to measure, in place of a sweep…
+  bool isPoint = false;                        // where it is given, which it is empty for a family without tunables
   bool dryRun = false;
   bool alone = false;     // models take no experience from the database
   std::string predicted;  // a profile: times are predicted for it, none is measured
@@ -25,6 +26,9 @@ struct SweepChoice {
 
 // The best of a problem, as reports have it.
 Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best);
+
+// The command that measures the point again on the device.
+std::string againOn(const tune::DeviceRow& device, const tune::ProblemRow& row, const tune::Measurement& m);
 
 // "1.234 ms, 5.6 GFLOP/s"; of what is not counted in operations the time alone.
 std::string speed(const tune::ProblemRow& row, const tune::Measurement& m);

@@ -37,6 +37,11 @@ void addTune(cli::App& app, int& status) {
     if (!o->predict && !o->space.profile.empty() && !o->space.isAsked())
       throw UserError(ExitStatus::usage, "--profile: there is no such device to measure on",
                       "search by a model of it: --predict; or leave out --profile");
+    if (o->replay.empty()) o->problem.checkOptions(*sub, !o->sweep.shapes.empty());
+    if (o->space.isAsked() && !o->sweep.shapes.empty())
+      throw UserError(ExitStatus::usage, "--why and --explain-constraints are of one problem, not of --shapes",
+                      "name it: --conv DESCRIPTOR or --op NAME DESCRIPTOR");
+    o->sweep.isPoint = sub->count("--config") > 0;
     if (o->predict) o->sweep.predicted = o->space.profile;
     if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
     if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);

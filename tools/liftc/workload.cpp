@@ -213,7 +213,7 @@ namespace {
 
 // What tuning has found, to read; nothing where there is no such file, which is told of one that was asked for. That
 // the usual one cannot be read keeps nobody from going on without it.
-std::optional<tune::Database> known(const std::string& asked) {
+std::optional<tune::Database> openKnown(const std::string& asked) {
   static std::once_flag told;
   const auto tell = [](Diagnostic warning) {
     warning.severity = Severity::warning;
@@ -256,6 +256,10 @@ std::string tunedElsewhere(const Workload& workload, const runtime::DeviceInfo& 
 
 }  // namespace
 
+std::optional<tune::Database> FamilyOptions::known() const {
+  return noTuned || !config.empty() ? std::nullopt : openKnown(db);
+}
+
 std::optional<CompiledWorkload> FamilyOptions::compile(const Workload& given, const CodegenOptions& codegen,
                                                        const runtime::DeviceInfo* device) const {
   const Workload workload = codegen.strictReductions ? inOrder(given) : given;
@@ -263,8 +267,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const Workload& given, co
   ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
   options.maxWorkspace = maxWorkspace;
   if (!config.empty()) options.config = parseValues(config, "--config");
-  std::optional<tune::Database> own;
-  if (!noTuned && config.empty()) own = known(db);
+  const std::optional<tune::Database> own = known();
   if (own) options.own = &*own;
   const Choice choice = choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, derivation, device);
@@ -292,8 +295,11 @@ std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& 
   compiled.parts = partChoicesJson(variant.workload.family(variant.family), compiled.config);
   const Program program = configured(variant, compiled.config);
   const double derive = derivation.milliseconds();
+  codegen.checkConstants(program);
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
+  for (const std::string& name : codegen.constants)
+    if (std::ranges::find(options.constants, name) == options.constants.end()) options.constants.push_back(name);
   options.alignedVectors = optionsOf(variant).opencl.alignedVectors;
   options.finiteMath |= variant.workload.finiteMath;
   CompileReport report;

@@ -80,6 +80,9 @@ struct FamilyOptions {
   std::optional<CompiledWorkload> compile(const Workload& workload, const CodegenOptions& codegen,
                                           const runtime::DeviceInfo* device = nullptr) const;
 
+  // What tuning has found, to read: nothing where --config or --no-tuned say that it does not count, or there is none.
+  std::optional<tune::Database> known() const;
+
  private:
   void addKnown(cli::App& app);
 };
@@ -92,8 +95,8 @@ std::filesystem::path databasePath(const std::string& asked);
 std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& config, const CodegenOptions& codegen,
                                           const Stopwatch& derivation, const runtime::DeviceInfo* device = nullptr);
 
-// `liftc explain` of a workload, with the kernels generated again.
-int explain(const Workload& workload, const FamilyOptions& family, bool json);
+// `liftc explain` of a workload, with the kernels generated again; as it is compiled for the device, if there is one.
+int explain(const Workload& workload, const FamilyOptions& family, bool json, const runtime::DeviceInfo* device);
 
 // Descriptors, one a line, of `op` where the line does not begin with the name of another operator: "gemm m64n64k64".
 // Blank lines and comments as in readShapes. A file without a descriptor is a UserError (program); errors are reported
