@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <deque>
@@ -15,55 +16,123 @@
 namespace lift {
 namespace detail {
 
-struct ExprNode {
-  Expr::Form form;
-  Type type;
-  std::string name;            // variable
+// What variables, literals, sizes and primitives have; most terms are lambdas and applications.
+struct ExprLeaf {
+  std::string name = {};       // variable
   std::uint64_t id = 0;        // variable
-  std::vector<Expr> children;  // lambda: parameter, body; apply: function, argument
-  ScalarValue value;           // literal
-  Nat nat;                     // natLiteral
-  Prim prim = Prim::id;        // primitive
-  std::vector<Nat> nats;
-  std::uint8_t detail = 0;
-  Span place;
-  std::vector<Expr> free;  // sorted by id
-  bool isEtaLong = true;   // etaLong gives the term itself
+  ScalarValue value = {};      // literal
+  Nat nat = {};                // natLiteral
+  std::vector<Nat> nats = {};  // primitive
+  Span place = {};             // primitive
 };
 
-bool same(const ExprNode& a, const ExprNode& b) {
-  return a.form == b.form && a.type == b.type && a.id == b.id && a.children == b.children && a.nat == b.nat &&
-         a.prim == b.prim && a.nats == b.nats && a.detail == b.detail && a.place.file == b.place.file &&
-         a.place.begin == b.place.begin && a.place.end == b.place.end && a.value.type == b.value.type &&
-         a.value.integer == b.value.integer &&
-         std::bit_cast<std::uint64_t>(a.value.real) == std::bit_cast<std::uint64_t>(b.value.real);
+namespace {
+// Never destroyed: terms of static storage duration may outlive any other static object.
+const ExprLeaf* noLeaf() {
+  static const auto* none = new ExprLeaf;
+  return none;
 }
+
+const std::vector<Expr>* noVariables() {
+  static const auto* none = new std::vector<Expr>;
+  return none;
+}
+}  // namespace
+
+struct ExprNode {
+  Expr::Form form;
+  std::uint8_t detail = 0;  // primitive
+  bool isEtaLong = true;    // etaLong gives the term itself
+  Prim prim = Prim::id;     // primitive
+  Type type;
+  std::array<const ExprNode*, 2> children = {};   // lambda: parameter, body; apply: function, argument
+  const ExprLeaf* leaf = noLeaf();                // others
+  const std::vector<Expr>* free = noVariables();  // sorted by id; terms share them
+};
 
 namespace {
-const ExprNode* intern(ExprNode node) {
-  static auto& table = *new InternTable<ExprNode, std::deque<ExprNode>>;
-  std::uint64_t h = mix(static_cast<std::uint64_t>(node.form), std::hash<Type>()(node.type));
-  h = mix(h, node.id);
-  for (const Expr e : node.children) h = mix(h, std::hash<Expr>()(e));
-  h = mix(h, std::bit_cast<std::uint64_t>(node.value.real) ^ static_cast<std::uint64_t>(node.value.integer));
-  h = mix(h, node.nat.hash());
-  h = mix(h, static_cast<std::uint64_t>(node.prim) * 256 + node.detail);
-  h = mix(h, node.place.begin);
-  for (const Nat n : node.nats) h = mix(h, n.hash());
-  return table.intern(
-      h, [&](const ExprNode& other) { return same(node, other); },
-      [&](std::deque<ExprNode>& nodes) { return &nodes.emplace_back(std::move(node)); });
-}
-
-ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, true}; }
 
 bool byId(Expr a, Expr b) { return a.id() < b.id(); }
 
-std::vector<Expr> merge(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  std::vector<Expr> out;
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out), byId);
-  return out;
+bool same(const ScalarValue& a, const ScalarValue& b) {
+  return a.type == b.type && a.integer == b.integer &&
+         std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real);
 }
+
+bool same(const ExprLeaf& a, const ExprLeaf& b) {
+  return a.id == b.id && a.nat == b.nat && a.nats == b.nats && a.place.file == b.place.file &&
+         a.place.begin == b.place.begin && a.place.end == b.place.end && same(a.value, b.value);
+}
+
+bool same(const ExprNode& a, const ExprNode& b) {
+  return a.form == b.form && a.type == b.type && a.children == b.children && a.prim == b.prim && a.detail == b.detail &&
+         (a.leaf == b.leaf || same(*a.leaf, *b.leaf));
+}
+
+std::uint64_t hashOf(const ExprNode& node) {
+  std::uint64_t h = mix(static_cast<std::uint64_t>(node.form), std::hash<Type>()(node.type));
+  h = mix(h, static_cast<std::uint64_t>(node.prim) * 256 + node.detail);
+  for (const ExprNode* child : node.children) h = mix(h, reinterpret_cast<std::uintptr_t>(child));
+  const ExprLeaf& leaf = *node.leaf;
+  if (&leaf == noLeaf()) return h;
+  h = mix(h, leaf.id);
+  h = mix(h, std::bit_cast<std::uint64_t>(leaf.value.real) ^ static_cast<std::uint64_t>(leaf.value.integer));
+  h = mix(h, leaf.nat.hash());
+  h = mix(h, leaf.place.begin);
+  for (const Nat n : leaf.nats) h = mix(h, n.hash());
+  return h;
+}
+
+// Where nodes lie, and what they refer to.
+class ExprStorage {
+ public:
+  const ExprNode* make(ExprNode node) {
+    if (node.leaf != noLeaf()) node.leaf = &leaves_.emplace_back(*node.leaf);
+    ExprNode* made = &nodes_.emplace_back(node);
+    made->free = freeOf(Expr(made));
+    return made;
+  }
+
+ private:
+  const std::vector<Expr>* freeOf(Expr e) {
+    switch (e.form()) {
+      case Expr::Form::variable: return &variables_.emplace_back(1, e);
+      case Expr::Form::lambda: {
+        if (!e.body().hasFree(e.parameter())) return e.body().node()->free;
+        std::vector<Expr> rest = e.body().freeVariables();
+        std::erase(rest, e.parameter());
+        return rest.empty() ? noVariables() : &variables_.emplace_back(std::move(rest));
+      }
+      case Expr::Form::apply: {
+        const std::vector<Expr>*a = e.function().node()->free, *b = e.argument().node()->free;
+        if (a == b || b->empty()) return a;
+        if (a->empty()) return b;
+        std::vector<Expr> both;
+        std::ranges::set_union(*a, *b, std::back_inserter(both), byId);
+        if (both.size() == a->size()) return a;
+        return both.size() == b->size() ? b : &variables_.emplace_back(std::move(both));
+      }
+      default: return noVariables();
+    }
+  }
+
+  std::deque<ExprNode> nodes_;
+  std::deque<ExprLeaf> leaves_;
+  std::deque<std::vector<Expr>> variables_;
+};
+
+const ExprNode* intern(const ExprNode& node) {
+  static auto& table = *new InternTable<ExprNode, ExprStorage>;
+  return table.intern(
+      hashOf(node), [&](const ExprNode& other) { return same(node, other); },
+      [&](ExprStorage& storage) { return storage.make(node); });
+}
+
+const ExprNode* intern(ExprNode node, const ExprLeaf& leaf) {
+  node.leaf = &leaf;
+  return intern(node);
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -104,22 +173,15 @@ bool isEtaLong(Expr function, Expr argument) {
 
 Expr Expr::variable(std::string name, Type type) {
   static std::atomic<std::uint64_t> next{1};
-  ExprNode n = detail::node(Form::variable, type);
-  n.name = std::move(name);
-  n.id = next++;
-  const ExprNode* made = detail::intern(std::move(n));
-  const_cast<ExprNode*>(made)->free = {Expr(made)};  // a new variable: nobody else has seen the node yet
-  return Expr(made);
+  return Expr(detail::intern({.form = Form::variable, .type = type}, {.name = std::move(name), .id = next++}));
 }
 
 Expr Expr::lambda(Expr parameter, Expr body) {
   ensure(parameter.isVariable(), "the parameter of a lambda must be a variable");
-  ExprNode n = detail::node(Form::lambda, Type::function(parameter.type(), body.type()));
-  n.children = {parameter, body};
-  n.free = body.freeVariables();
-  std::erase(n.free, parameter);
-  n.isEtaLong = body.node()->isEtaLong;
-  return Expr(detail::intern(std::move(n)));
+  return Expr(detail::intern({.form = Form::lambda,
+                              .isEtaLong = body.node()->isEtaLong,
+                              .type = Type::function(parameter.type(), body.type()),
+                              .children = {parameter.node(), body.node()}}));
 }
 
 Expr Expr::apply(Expr function, Expr argument) {
@@ -128,32 +190,24 @@ Expr Expr::apply(Expr function, Expr argument) {
   if (!compatible(type.parameter(), argument.type()))
     throw InternalError(fmt::format("ill-typed application: a function of {} applied to {}", type.parameter().str(),
                                     argument.type().str()));
-  ExprNode n = detail::node(Form::apply, type.result());
-  n.children = {function, argument};
-  n.free = detail::merge(function.freeVariables(), argument.freeVariables());
-  n.isEtaLong = isEtaLong(function, argument);
-  return Expr(detail::intern(std::move(n)));
+  return Expr(detail::intern({.form = Form::apply,
+                              .isEtaLong = isEtaLong(function, argument),
+                              .type = type.result(),
+                              .children = {function.node(), argument.node()}}));
 }
 
 Expr Expr::literal(ScalarValue value) {
-  ExprNode n = detail::node(Form::literal, Type::scalar(value.type));
-  n.value = value;
-  return Expr(detail::intern(std::move(n)));
+  return Expr(detail::intern({.form = Form::literal, .type = Type::scalar(value.type)}, {.value = value}));
 }
 
 Expr Expr::nat(Nat value) {
-  ExprNode n = detail::node(Form::natLiteral, Type::scalar(Scalar::i32));
-  n.nat = value;
-  return Expr(detail::intern(std::move(n)));
+  return Expr(detail::intern({.form = Form::natLiteral, .type = Type::scalar(Scalar::i32)}, {.nat = value}));
 }
 
 Expr Expr::primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail, Span place) {
-  ExprNode n = detail::node(Form::primitive, type);
-  n.prim = prim;
-  n.nats = std::move(nats);
-  n.detail = detail;
-  if (mayFail(prim, type, detail)) n.place = place;
-  return Expr(detail::intern(std::move(n)));
+  if (!mayFail(prim, type, detail)) place = {};
+  return Expr(detail::intern({.form = Form::primitive, .detail = detail, .prim = prim, .type = type},
+                             {.nats = std::move(nats), .place = place}));
 }
 
 bool mayFail(Expr primitive) {
@@ -162,34 +216,34 @@ bool mayFail(Expr primitive) {
 
 Expr::Form Expr::form() const { return node_->form; }
 Type Expr::type() const { return node_->type; }
-const std::string& Expr::name() const { return node_->name; }
-std::uint64_t Expr::id() const { return node_->id; }
+const std::string& Expr::name() const { return node_->leaf->name; }
+std::uint64_t Expr::id() const { return node_->leaf->id; }
 Expr Expr::parameter() const {
   ensure(isLambda(), "parameter() of a term that is not a lambda");
-  return node_->children[0];
+  return Expr(node_->children[0]);
 }
 Expr Expr::body() const {
   ensure(isLambda(), "body() of a term that is not a lambda");
-  return node_->children[1];
+  return Expr(node_->children[1]);
 }
 Expr Expr::function() const {
   ensure(isApply(), "function() of a term that is not an application");
-  return node_->children[0];
+  return Expr(node_->children[0]);
 }
 Expr Expr::argument() const {
   ensure(isApply(), "argument() of a term that is not an application");
-  return node_->children[1];
+  return Expr(node_->children[1]);
 }
-const ScalarValue& Expr::value() const { return node_->value; }
-Nat Expr::natValue() const { return node_->nat; }
-Span Expr::place() const { return node_->place; }
+const ScalarValue& Expr::value() const { return node_->leaf->value; }
+Nat Expr::natValue() const { return node_->leaf->nat; }
+Span Expr::place() const { return node_->leaf->place; }
 Prim Expr::prim() const { return node_->prim; }
-const std::vector<Nat>& Expr::nats() const { return node_->nats; }
+const std::vector<Nat>& Expr::nats() const { return node_->leaf->nats; }
 Op Expr::op() const { return static_cast<Op>(node_->detail); }
 Scalar Expr::target() const { return static_cast<Scalar>(node_->detail); }
 IndexFn Expr::indexFn() const { return static_cast<IndexFn>(node_->detail); }
-const std::vector<Expr>& Expr::freeVariables() const { return node_->free; }
-bool Expr::hasFree(Expr variable) const { return std::ranges::binary_search(node_->free, variable, detail::byId); }
+const std::vector<Expr>& Expr::freeVariables() const { return *node_->free; }
+bool Expr::hasFree(Expr variable) const { return std::ranges::binary_search(*node_->free, variable, detail::byId); }
 
 bool Spine::isCall(Prim p) const {
   if (!isPrim(p)) return false;

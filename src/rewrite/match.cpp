@@ -201,7 +201,7 @@ bool Matcher::replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& pla
     return all ? std::optional(build::tuple(*all)) : std::nullopt;
   };
   for (const auto& [pattern, subject] : bound_) {
-    if (!body.hasFree(subject)) continue;
+    if (!body.hasFree(subject) || places.contains(subject)) continue;
     const auto replacement = whole(subject);
     if (!replacement) return false;
     body = substitute(body, subject, *replacement);
@@ -220,7 +220,7 @@ bool Matcher::matchCall(Expr pattern, Expr subject) {
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (isPlace(parts[i])) {
       const Expr place = inSubject(parts[i]);
-      variables[i] = Expr::variable(place.isVariable() ? place.name() : "t", place.type());
+      variables[i] = place.isVariable() ? place : Expr::variable("t", place.type());
       places.emplace(place, variables[i]);
     } else {
       const auto hole = find(parts[i], body);
@@ -229,7 +229,7 @@ bool Matcher::matchCall(Expr pattern, Expr subject) {
       body = replaceTerms(body, {{*hole, variables[i]}});
     }
   }
-  body = replaceTerms(body, places);
+  if (std::ranges::any_of(places, [](const auto& p) { return p.first != p.second; })) body = replaceTerms(body, places);
   if (!replaceWhole(body, places)) return false;
   if (parts.size() == 1) return bind(pattern.function(), Expr::lambda(variables[0], body));
   std::vector<Type> types;

@@ -2,20 +2,26 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 
 namespace lift::tune {
 namespace {
+
+constexpr int lifetime = 256;  // requests that one copy of a process answers
 
 [[noreturn]] void failed(const char* what) {
   throw UserError(ExitStatus::device,
@@ -48,11 +54,15 @@ bool readMore(int fd, std::string& buffer, int flags) {
   return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-// Between fork and exec only what is safe in a process that had threads.
-[[noreturn]] void become(char* const* arguments, int channel, int data, pid_t parent) {
+// A child's first steps.
+void leaveGroup(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it ended in between
+}
+
+// Between fork and exec only what is safe in a process that had threads.
+[[noreturn]] void become(char* const* arguments, int channel, int data) {
   const int null = open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) dup2(null, fd);
   // Copies above the numbers to be assigned, so that assigning one cannot close another.
@@ -79,14 +89,29 @@ SharedFile::SharedFile(const std::string& contents) : fd_(memfd_create("liftc-te
 SharedFile::~SharedFile() { close(fd_); }
 
 Child::Child(const std::vector<std::string>& command, const SharedFile& data) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  start([&](int channel) { become(arguments.data(), channel, data.fd()); });
+}
+
+Child::Child(const std::function<void(Channel&)>& serve) {
+  start([&](int fd) {
+    Channel channel(fd);
+    serve(channel);
+  });
+}
+
+void Child::start(const std::function<void(int channel)>& run) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) failed("socketpair");
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) become(arguments.data(), ends[1], data.fd(), parent);
+  if (pid_ == 0) {
+    leaveGroup(parent);
+    run(ends[1]);
+    _exit(0);
+  }
   close(ends[1]);
   fd_ = ends[0];
   if (pid_ < 0) {
@@ -109,6 +134,17 @@ std::optional<Json> Child::receive() {
     if (buffer_.size() == before) break;
   }
   return takeLine(buffer_);
+}
+
+std::optional<Json> Child::await(double seconds) {
+  const Stopwatch watch;
+  for (;;) {
+    if (auto message = receive()) return message;
+    const double left = seconds - watch.seconds();
+    if (gone_ || left <= 0) return std::nullopt;
+    pollfd p{fd_, POLLIN, 0};
+    poll(&p, 1, static_cast<int>(std::min(std::ceil(left * 1e3), 1e6)));
+  }
 }
 
 void Child::pause() const {
@@ -142,10 +178,25 @@ std::string Child::end() {
 std::optional<Json> Channel::receive() {
   for (;;) {
     if (auto message = takeLine(buffer_)) return message;
-    if (!readMore(channelFd, buffer_, 0)) return std::nullopt;
+    if (!readMore(fd_, buffer_, 0)) return std::nullopt;
   }
 }
 
-void Channel::send(const Json& message) const { sendLine(channelFd, message); }
+void Channel::send(const Json& message) const { sendLine(fd_, message); }
+
+std::optional<Json> Replica::ask(const Json& request, double seconds) {
+  if (asked_ == lifetime) child_.reset();
+  if (!child_) {
+    asked_ = 0;
+    child_.emplace([this](Channel& channel) {
+      while (const auto next = channel.receive()) channel.send(answer_(*next));
+    });
+  }
+  asked_++;
+  child_->send(request);
+  auto answer = child_->await(seconds);
+  if (!answer) child_.reset();
+  return answer;
+}
 
 }  // namespace lift::tune

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +29,27 @@ class SharedFile {
   int fd_ = -1;
 };
 
+// The child's end of the channel.
+class Channel {
+ public:
+  explicit Channel(int fd = channelFd) : fd_(fd) {}
+  std::optional<Json> receive();  // waits; nothing when the parent is gone
+  void send(const Json& message) const;
+
+ private:
+  int fd_;
+  std::string buffer_;
+};
+
+// A process in a group of its own, so that Ctrl-C on the terminal is the parent's alone; the system kills it when the
+// parent ends.
 class Child {
  public:
-  // Starts the command in a process group of its own, so that Ctrl-C on the terminal is the parent's alone; the system
-  // kills it when the parent ends. What it prints is lost.
+  // Runs the command. What it prints is lost.
   Child(const std::vector<std::string>& command, const SharedFile& data);
+  // A copy of this process, which ends when `serve` returns. Other threads are not copied, nor may what they hold be
+  // used: locks, devices.
+  explicit Child(const std::function<void(Channel&)>& serve);
   ~Child();  // kills it
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -40,6 +57,8 @@ class Child {
   void send(const Json& message) const;  // to a dead child: nothing happens, and nothing will be received
   // The next message that has arrived; nothing when there is none yet, or will be none.
   std::optional<Json> receive();
+  // Waits until there is one; nothing where none comes within so many seconds, either.
+  std::optional<Json> await(double seconds);
   bool gone() const { return gone_; }  // it closed its end, and all it said was received
   // Stands still until it is told to go on; what runs on its device goes on.
   void pause() const;
@@ -50,20 +69,29 @@ class Child {
   int fd() const { return fd_; }
 
  private:
+  void start(const std::function<void(int channel)>& run);  // `run` in the child
+
   pid_t pid_ = -1;
   int fd_ = -1;
   std::string buffer_;
   bool gone_ = false;
 };
 
-// The child's end of the channel.
-class Channel {
+// Answers requests in a copy of this process, so that the memory that answering takes is given back: terms, types and
+// sizes, once made, stay until their process ends. The copy is made anew after some requests. It is asked by one
+// thread.
+class Replica {
  public:
-  std::optional<Json> receive();  // waits; nothing when the parent is gone
-  void send(const Json& message) const;
+  using Answer = std::function<Json(const Json& request)>;  // must not throw
+
+  explicit Replica(Answer answer) : answer_(std::move(answer)) {}
+  // Nothing where the copy died of it, or did not answer within so many seconds.
+  std::optional<Json> ask(const Json& request, double seconds);
 
  private:
-  std::string buffer_;
+  Answer answer_;
+  std::optional<Child> child_;
+  int asked_ = 0;  // of this copy
 };
 
 }  // namespace lift::tune

@@ -8,6 +8,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/stopwatch.hpp"
 #include "lift/tune.hpp"
+#include "process.hpp"
 
 namespace lift::tune {
 namespace {
@@ -24,6 +25,24 @@ auto timed(double& seconds, const F& f) {
   auto result = f();
   seconds += watch.seconds();
   return result;
+}
+
+// What a point is compiled to; no kernels where it is not.
+struct Compiled {
+  std::string kernels;
+  kernel::Forecast forecast{std::numeric_limits<double>::infinity(), {}};
+};
+
+// Where the compiler failed: it looks fast, so that the point is asked for, and the worker says how.
+Compiled unknownFailure() { return {"", {1, std::vector<float>(kernel::featureNames().size())}}; }
+
+Json answerOf(const Compiled& c) {
+  return {{"kernels", c.kernels}, {"instructions", c.forecast.instructions}, {"features", c.forecast.features}};
+}
+
+Compiled compiledOf(const Json& answer) {
+  if (answer.is_null()) return {};
+  return {answer.at("kernels"), {answer.at("instructions"), answer.at("features").get<std::vector<float>>()}};
 }
 
 class Sweep {
@@ -55,7 +74,7 @@ class Sweep {
     const auto done = [&](std::size_t task, Measurement m) { took(underWay_.at(task), std::move(m)); };
     const Stopwatch building;
     measurer_.measure([&] { return timed(result_.seconds.choosing, [&] { return tasksOf(*explorer); }); },
-                      [&] { return bestMs(); }, done, options_.stop, [&] { return expired(); });
+                      [&] { return bestMs(); }, done, options_.stop, [&] { return late(); });
     result_.seconds.building = building.seconds() - result_.seconds.choosing - result_.seconds.timing;
     if (result_.points < chosen_ || result_.ended.empty()) result_.ended = "time";
     if (options_.stop()) result_.ended = "stopped";
@@ -66,12 +85,6 @@ class Sweep {
   }
 
  private:
-  // What a point is compiled to; no kernels where it is not.
-  struct Compiled {
-    std::string kernels;
-    kernel::Forecast forecast{std::numeric_limits<double>::infinity(), {}};
-  };
-
   // Points that were chosen together.
   struct Batch {
     std::vector<Point> points;
@@ -96,7 +109,7 @@ class Sweep {
       const auto left = static_cast<std::size_t>(options_.points - chosen_);
       if (left == 0) return end("points");
       if (options_.patience > 0 && sinceGain_ >= options_.patience) return end("patience");
-      if (expired()) return end("time");
+      if (late()) return end("time");
       const auto batch = std::make_shared<Batch>();
       batch->points = explorer.next(std::min(batchSize, left));
       if (batch->points.empty()) return end("all points");
@@ -328,20 +341,29 @@ class Sweep {
   // Once, for the explorer and for what is measured.
   const Compiled& compiled(const Point& point) {
     const auto [at, isNew] = compiled_.emplace(point, Compiled());
-    const PlanOf& planOf = problem_.subspace(point.family).plan;
-    if (isNew && planOf) try {
-        const kernel::Plan plan = planOf(point.config);
-        at->second = {kernelIdentity(plan, options_.buildOptions), kernel::forecastOf(plan)};
-      } catch (const UserError&) {      // beyond today's conditions
-      } catch (const InternalError&) {  // looks fast, so that it is asked for, and the worker says it
-        at->second.forecast = {1, std::vector<float>(kernel::featureNames().size())};
-      }
+    if (isNew && problem_.subspace(point.family).plan) {
+      const auto answer =
+          compiler_.ask({{"family", point.family}, {"config", point.config}}, options_.limits.buildSeconds);
+      at->second = answer ? compiledOf(*answer) : unknownFailure();
+    }
     return at->second;
+  }
+
+  Json compile(const Json& request) const {
+    try {
+      const kernel::Plan plan = problem_.subspace(request.at("family")).plan(request.at("config").get<Config>());
+      return answerOf({kernelIdentity(plan, options_.buildOptions), kernel::forecastOf(plan)});
+    } catch (const UserError&) {  // beyond today's conditions
+      return {};
+    } catch (const InternalError&) {
+      return answerOf(unknownFailure());
+    }
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
   double elapsed() const { return watch_.seconds(); }
-  bool expired() const { return elapsed() >= options_.seconds; }
+  // Whatever the budget, one point is measured.
+  bool late() const { return result_.points > 0 && elapsed() >= options_.seconds; }
 
   const Problem& problem_;
   const DeviceRow& device_;
@@ -352,6 +374,7 @@ class Sweep {
   const Stopwatch watch_;
   std::map<std::string, std::string> derivations_;  // ids, by family
   std::map<Point, Compiled> compiled_;
+  Replica compiler_{[this](const Json& request) { return compile(request); }};
   std::int64_t chosen_ = 0;                               // points
   Point first_;                                           // of them
   std::deque<std::shared_ptr<Batch>> batches_;            // that the explorer was not told of

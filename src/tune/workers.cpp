@@ -19,6 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int tickMs = 100;  // how often `stop` is asked
+// Points that one child builds: drivers, and this compiler, give back little of the memory that building takes.
+constexpr int lifetime = 50;
 // For what is being built when it gets late: its process has built others, too, which would be lost with it.
 constexpr std::chrono::seconds grace{2};
 
@@ -135,6 +137,7 @@ class Workers : public Measurer {
   struct Slot {
     std::unique_ptr<Child> child;
     int starts = 0;
+    int builds = 0;                       // of this child
     std::string kernels;                  // identity of those that it compiled last
     std::optional<std::size_t> building;  // index of a request
     double bestMs = 0;                    // when it was sent
@@ -189,6 +192,7 @@ class Workers : public Measurer {
     if (!slot.child) {
       slot.child = std::make_unique<Child>(command_, data_);
       slot.starts++;
+      slot.builds = 0;
       slot.child->send({{"op", "open"}, {"tolerance", tolerance_}, {"rows", rows_}});
     }
     return *slot.child;
@@ -252,10 +256,16 @@ class Workers : public Measurer {
     return std::ranges::any_of(slots_, [](const Slot& s) { return s.building.has_value(); });
   }
 
+  static bool holds(const Slot& slot, const std::deque<Job>& jobs) {
+    return std::ranges::any_of(jobs,
+                               [&](const Job& j) { return !j.told && j.built.holder == &slot && j.built.held(); });
+  }
+
   // Gives the idle something to build, waits a little, and collects what was answered.
   void build(std::deque<Job>& jobs, std::deque<std::size_t>& queue, double bestMs) {
     for (Slot& slot : slots_) {
       if (slot.building || queue.empty()) continue;
+      if (slot.builds >= lifetime && !holds(slot, jobs)) slot.child.reset();
       slot.building = queue.front();
       queue.pop_front();
       slot.kernels.clear();
@@ -263,6 +273,7 @@ class Workers : public Measurer {
       slot.statements = jobs[*slot.building].task.statements;
       slot.running = false;
       started(slot).send(request("build", jobs[*slot.building], bestMs));
+      slot.builds++;
       slot.deadline = after(limits_.buildSeconds);
     }
     wait();

@@ -114,10 +114,11 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
 
 void printResult(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r,
                  const std::string& buildOptions, std::ostream& out) {
-  const std::string counts =
+  std::string counts =
       listed(r.byStatus, [](const auto& row) { return fmt::format("{} {}", row.second, tune::name(row.first)); });
+  if (!counts.empty()) counts = " (" + counts + ")";
   const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
-  out << fmt::format("{}: {} points, {} of them {} now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
+  out << fmt::format("{}: {} points, {} of them {} now{}{}; ended: {}\n", problem.row.label, r.points, r.fresh,
                      s.choice.predicted.empty() ? "measured" : "predicted", equal, counts, r.ended);
   const tune::SweepResult::Seconds& t = r.seconds;
   if (r.fresh > 0)
