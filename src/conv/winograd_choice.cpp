@@ -133,12 +133,13 @@ namespace {
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
 
 // The tiles of a block, which keeps at most `most`, so that `units` cores are done soonest. To read the kernels takes
-// as long as to compute some tiles.
-std::int64_t tilesOfBlock(std::int64_t ofImage, std::int64_t images, std::int64_t most, std::int64_t units) {
+// as long as to compute some tiles. Where rows of so many tiles are given, a block is of whole rows, or a part of one.
+std::int64_t tilesOfBlock(std::int64_t ofImage, std::int64_t images, std::int64_t most, std::int64_t units,
+                          std::optional<std::int64_t> row) {
   constexpr std::int64_t kernelsRead = 2;
   std::int64_t best = 1, least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t block = 1; block <= std::min(most, ofImage); block++) {
-    if (ofImage % block != 0) continue;
+    if (ofImage % block != 0 || (row && *row % block != 0 && block % *row != 0)) continue;
     const std::int64_t time = ceilDiv(images * ofImage / block, units) * (block + kernelsRead);
     if (time <= least) std::tie(best, least) = std::pair(block, time);
   }
@@ -147,12 +148,11 @@ std::int64_t tilesOfBlock(std::int64_t ofImage, std::int64_t images, std::int64_
 
 // Lanes of channels that the transform of the inputs loads at once. In planes each comes from a line of its own: where
 // planes lie whole ways of the first cache apart, all are kept in the same set, which holds as many as there are ways.
+// Elsewhere more lanes gained nothing, either.
 std::int64_t lanesLoaded(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
-  constexpr std::int64_t way = 4096, ways = 8;  // bytes; of processors today at least so many
+  constexpr std::int64_t ways = 8;  // of processors today at least so many
   const std::int64_t lanes = widestVectorOf(atStrideOne(layer).icPerGroup(), of);
-  if (layouts.input != Layout::nchw) return lanes;
-  const std::int64_t plane = layer.ih * layer.iw * static_cast<std::int64_t>(info(layouts.elements).bytes);
-  return std::min(lanes, ways * (way / std::gcd(plane, way)));
+  return layouts.input == Layout::nchw ? std::min(lanes, ways) : lanes;
 }
 
 // A block's transformed tiles and products take at most `mostKept` bytes.
@@ -166,8 +166,11 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, const ConvLayouts& 
   if (hasVectors(spec.icPerGroup())) config["load"] = lanesLoaded(layer, layouts, of);
   if (w.fused) {
     config["kernels"] = kernels = kernelsAtATime(kernels, lanes);
-    tiles = config["block"] =
-        tilesOfBlock(tilesOfImage(spec, w), spec.batch * spec.groups, mostKept / keptBytes(spec, w, kernels), units);
+    // In planes, tiles that begin in one row and end in another lie in two pieces of each plane.
+    const bool planes = layouts.input == Layout::nchw || layouts.output == Layout::nchw;
+    const auto row = planes ? std::optional(ceilDiv(spec.ow, w.columns.m)) : std::nullopt;
+    tiles = config["block"] = tilesOfBlock(tilesOfImage(spec, w), spec.batch * spec.groups,
+                                           mostKept / keptBytes(spec, w, kernels), units, row);
   }
   kernels /= lanes;
   std::int64_t most = 0;

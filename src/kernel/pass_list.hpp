@@ -25,6 +25,7 @@ Kernel absentPass(Kernel kernel, const PassOptions& options);
 Kernel lanesPass(Kernel kernel, const PassOptions& options);
 Kernel widenPass(Kernel kernel, const PassOptions& options);
 Kernel orderPass(Kernel kernel, const PassOptions& options);
+Kernel transposePass(Kernel kernel, const PassOptions& options);
 Kernel joinPass(Kernel kernel, const PassOptions& options);
 Kernel narrowPass(Kernel kernel, const PassOptions& options);
 Kernel streamPass(Kernel kernel, const PassOptions& options);

@@ -21,14 +21,44 @@ class Order {
     std::int64_t offset = 0;  // from the first store of the run
   };
 
+  // Statements [from, end): stores, by place, and names of values.
+  struct Run {
+    std::vector<Place> places;
+    Block names;
+    std::size_t end = 0;
+
+    bool isOrdered() const { return std::ranges::is_sorted(places, {}, &Place::offset); }
+    // Of stores to one place the last one stays the last.
+    void order() { std::ranges::stable_sort(places, {}, &Place::offset); }
+    // When ordered: whether there is no gap.
+    bool isWhole() const { return places.back().offset - places.front().offset + 1 == std::ssize(places); }
+  };
+
+  static bool reads(const Expr& value, BufferId buffer) {
+    return anyExpr<Load>(value, [&](const Load& l) { return l.buffer == buffer; });
+  }
+
   bool readsWhatIsWritten(const Expr& value) const {
     return anyExpr<Load>(value, [&](const Load& l) { return !k_.buffers[l.buffer].readOnly; });
   }
 
-  // Whether the statement only names a value, which may be named before the stores in front of it.
-  bool isName(const Stmt& s) const {
+  // Whether the statement only names a value, which may be named before stores to the buffer in front of it; of what
+  // only memory that nothing writes gives, or of all.
+  bool isName(const Stmt& s, BufferId stored, bool ofAll) const {
     const auto* d = as<Declare>(s);
-    return d != nullptr && d->value && !readsWhatIsWritten(**d->value);
+    return d != nullptr && d->value && !(ofAll ? reads(**d->value, stored) : readsWhatIsWritten(**d->value));
+  }
+
+  Run runFrom(const Block& b, std::size_t from, const Store& first, bool ofAll) const {
+    Run run;
+    for (run.end = from; run.end < b.size(); run.end++)
+      if (const auto place = placeOf(b[run.end], first))
+        run.places.push_back(*place);
+      else if (isName(b[run.end], first.buffer, ofAll))
+        run.names.push_back(b[run.end]);
+      else
+        break;
+    return run;
   }
 
   // The store, as one of the run that begins with `first`.
@@ -45,28 +75,24 @@ class Order {
     Block to;
     for (std::size_t i = 0; i < b.size();) {
       const auto* first = as<Store>(b[i]);
-      std::vector<Place> places;
-      Block names;
-      std::size_t end = i;
-      for (; first != nullptr && end < b.size(); end++)
-        if (const auto place = placeOf(b[end], *first))
-          places.push_back(*place);
-        else if (isName(b[end]))
-          names.push_back(b[end]);
-        else
-          break;
-      const auto before = [](const Place& x, const Place& y) { return x.offset < y.offset; };
-      if (first == nullptr || std::ranges::is_sorted(places, before) || !mayBeOrdered(*first)) {
-        for (end = std::max(end, i + 1); i < end; i++) {
+      std::optional<Run> run;
+      if (first != nullptr && mayBeOrdered(*first) && placeOf(b[i], *first)) {
+        // Parts of lines that lie one behind the other stay in the cache; values that wait for later ones take
+        // registers.
+        run = runFrom(b, i, *first, /*ofAll=*/true);
+        if (auto ordered = *run; ordered.order(), ordered.isWhole()) run = runFrom(b, i, *first, /*ofAll=*/false);
+      }
+      if (!run || run->isOrdered()) {
+        for (const std::size_t end = run ? run->end : i + 1; i < end; i++) {
           forEachBlock(b[i], [&](Block& inner) { block(inner); });
           to.push_back(std::move(b[i]));
         }
         continue;
       }
-      std::ranges::stable_sort(places, before);  // of stores to one place the last one stays the last
-      for (Stmt& s : names) to.push_back(std::move(s));
-      store(places, to);
-      i = end;
+      run->order();
+      for (Stmt& s : run->names) to.push_back(std::move(s));
+      store(run->places, to);
+      i = run->end;
     }
     b = std::move(to);
   }

@@ -25,6 +25,7 @@ const std::vector<Pass>& passes() {
       {"lanes", "vectors of which only the first lanes are used get narrower", lanesPass},
       {"widen", "for processors: loops that copy narrow vectors one behind the other copy wide ones", widenPass},
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
+      {"transpose", "vectors gathered at neighbouring places are loaded along memory, and transposed", transposePass},
       {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
       {"narrow", "vectors wider than the target's registers become several", narrowPass},
       {"stream", "results larger than the last cache are stored past it", streamPass},
@@ -46,9 +47,9 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name :
-       {"trips",  "own",   "unroll", "trips",    "simplify", "nest",     "split",    "scalars", "declare",
-        "copies", "dead",  "fuse",   "unswitch", "simplify", "dead",     "version",  "absent",  "lanes",
-        "widen",  "order", "join",   "narrow",   "stream",   "prefetch", "barriers", "ahead",   "hoist"})
+       {"trips",     "own",  "unroll",   "trips",    "simplify", "nest",     "split",  "scalars", "declare", "copies",
+        "dead",      "fuse", "unswitch", "simplify", "dead",     "version",  "absent", "lanes",   "widen",   "order",
+        "transpose", "join", "narrow",   "stream",   "prefetch", "barriers", "ahead",  "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -112,23 +112,28 @@ TEST_CASE("join: neighbouring scalars become vectors where their place is aligne
 
 TEST_CASE("order: scalars stored far apart in turns are stored in the order of memory") {
   Maker m;
-  const auto in = m.in("in", 64), out = m.out("out", 256);
-  const VarId v = m.var("v", vec(2)), w = m.var("w", vec(2));
+  const auto in = m.in("in", 64), out = m.out("out", 256), memory = m.out("memory", 64);
+  const VarId v = m.var("v", vec(2)), w = m.var("w", vec(2)), u = m.var("u", vec(2));
   const auto first = [&](VarId x) { return lane(ref(x, vec(2)), 0); };
   const auto second = [&](VarId x) { return lane(ref(x, vec(2)), 1); };
   m.k.body = block(seq("i", 8, [&](Nat i) {
     return block(Declare{v, load(in, i * 4, vec(2))}, Store{out, i * 2, first(v)}, Store{out, i * 2 + 100, second(v)},
-                 Declare{w, load(in, i * 4 + 2, vec(2))}, Store{out, i * 2 + 1, first(w)},
+                 Declare{w, load(memory, i * 4 + 2, vec(2))}, Store{out, i * 2 + 1, first(w)},
                  Store{out, i * 2 + 101, second(w)},
+                 // without a gap, and of what may be written
+                 Store{out, 201, first(v)}, Declare{u, load(memory, i * 4, vec(2))}, Store{out, 200, first(u)},
                  // in order; not known which is first; what is read may have been written
                  Store{out, i, first(v)}, Store{out, i + 1, first(w)}, Store{out, i * 3, first(v)},
                  Store{out, 9, first(v)}, Store{out, 8, load(out, 9)});
   }));
   CHECK(bodyText(pass("order", m.k)) == R"(  for (int i = 0; i < 8; i++) {
     const float2 v = vload2(0, in + 4 * i);
-    const float2 w = vload2(0, in + 4 * i + 2);
+    const float2 w = vload2(0, memory + 4 * i + 2);
     vstore2((float2)(v.s0, w.s0), 0, out + 2 * i);
     vstore2((float2)(v.s1, w.s1), 0, out + 2 * i + 100);
+    out[201] = v.s0;
+    const float2 u = vload2(0, memory + 4 * i);
+    out[200] = u.s0;
     out[i] = v.s0;
     out[i + 1] = w.s0;
     out[3 * i] = v.s0;
