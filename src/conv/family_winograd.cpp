@@ -85,15 +85,15 @@ bool keepsOwn(Expr e) {
   return keeps(bodyOf(e));
 }
 
-// What was kept last, which is the innermost, out of the maps that it depends on.
-void moveOut(Rewriting& r, int maps) {
-  const Strategy innermost = bottomUp([](Expr e, Rewriting& rewriting) {
+// What was kept last, which is the innermost, out of a map that it depends on.
+bool tryMoveOut(Rewriting& r) {
+  return r.tryApply(bottomUp([](Expr e, Rewriting& rewriting) {
     return keepsOwn(e) ? use("precompute")(e, rewriting) : std::optional<Expr>();
-  });
-  for (int map = 0; map < maps; map++) {
-    r.apply(innermost);
-    r.apply(ofWhatIsUsed());
-  }
+  })) && r.tryApply(ofWhatIsUsed());
+}
+
+void moveOut(Rewriting& r, int maps) {
+  for (int map = 0; map < maps; map++) ensure(tryMoveOut(r), "what is kept depends on the maps around it");
 }
 
 // Transformed tiles out of the channels, and of `outer` maps around tiles.
@@ -248,10 +248,14 @@ void lower(Rewriting& r, bool fused, int images, Nat unroll) {
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
 }
 
-// What is cropped of the last tiles, by a kernel of its own.
-void crop(Rewriting& r) {
-  r.apply(inside([](Expr e) { return spineOf(e).isPrim(Prim::mapWrg); }, use("keepAhead")));
-  r.apply(argument(use("keepMoved")));
+bool isCrop(Expr e) { return isApplied(e, Prim::take) || (isMap(e) && isApplied(bodyOf(e), Prim::take)); }
+
+// What is cropped of the last tiles, by a kernel of its own, which reads images as large as all tiles.
+void crop(Rewriting& r, bool rows, bool columns) {
+  const Strategy keep = use("keepAhead");
+  r.apply(inside(isCrop, argument(rows && columns ? argument(keep) : keep)));
+  while (tryMoveOut(r)) {
+  }
   r.apply(copyInParallel(3));
 }
 
@@ -352,7 +356,8 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   if (!w.fused) tilesAsRead(r);
   stage(r, load, lanes);
   lower(r, w.fused, images, unroll);
-  if (missingWindows(spec.oh, w.rows.m) > 0 || missingWindows(spec.ow, w.columns.m) > 0) crop(r);
+  const bool rows = missingWindows(spec.oh, w.rows.m) > 0, columns = missingWindows(spec.ow, w.columns.m) > 0;
+  if (rows || columns) crop(r, rows, columns);
 }
 
 StagedSize stagedProducts(const ConvSpec& layer, const Winograd& w) {
