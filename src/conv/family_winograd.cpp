@@ -86,14 +86,17 @@ bool keepsOwn(Expr e) {
 }
 
 // What was kept last, which is the innermost, out of a map that it depends on.
-bool tryMoveOut(Rewriting& r) {
-  return r.tryApply(bottomUp([](Expr e, Rewriting& rewriting) {
+Strategy innermostOut() {
+  return bottomUp([](Expr e, Rewriting& rewriting) {
     return keepsOwn(e) ? use("precompute")(e, rewriting) : std::optional<Expr>();
-  })) && r.tryApply(ofWhatIsUsed());
+  });
 }
 
 void moveOut(Rewriting& r, int maps) {
-  for (int map = 0; map < maps; map++) ensure(tryMoveOut(r), "what is kept depends on the maps around it");
+  for (int map = 0; map < maps; map++) {
+    r.apply(innermostOut());
+    r.apply(ofWhatIsUsed());
+  }
 }
 
 // Transformed tiles out of the channels, and of `outer` maps around tiles.
@@ -254,8 +257,7 @@ bool isCrop(Expr e) { return isApplied(e, Prim::take) || (isMap(e) && isApplied(
 void crop(Rewriting& r, bool rows, bool columns) {
   const Strategy keep = use("keepAhead");
   r.apply(inside(isCrop, argument(rows && columns ? argument(keep) : keep)));
-  while (tryMoveOut(r)) {
-  }
+  while (r.tryApply(innermostOut())) r.apply(ofWhatIsUsed());
   r.apply(copyInParallel(3));
 }
 

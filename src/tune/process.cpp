@@ -109,8 +109,12 @@ void Child::start(const std::function<void(int channel)>& run) {
   pid_ = fork();
   if (pid_ == 0) {
     leaveGroup(parent);
-    run(ends[1]);
-    _exit(0);
+    try {
+      run(ends[1]);
+      _exit(0);
+    } catch (...) {  // whatever it is, the child must not go on as if it were its parent
+      _exit(1);
+    }
   }
   close(ends[1]);
   fd_ = ends[0];

@@ -82,7 +82,7 @@ class Child {
 // thread.
 class Replica {
  public:
-  using Answer = std::function<Json(const Json& request)>;  // must not throw
+  using Answer = std::function<Json(const Json& request)>;  // the copy dies of what it throws
 
   explicit Replica(Answer answer) : answer_(std::move(answer)) {}
   // Nothing where the copy died of it, or did not answer within so many seconds.

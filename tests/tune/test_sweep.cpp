@@ -1,5 +1,6 @@
 // Sweeps with an invented measurer: order, budgets, going on.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -391,11 +392,22 @@ TEST_CASE(
     if (getpid() == here) FAIL("compiled in the process of the sweep");
     if (config == Config{{"a", 2}, {"b", 3}}) raise(SIGKILL);
     if (config == Config{{"a", 4}, {"b", 5}}) pause();
+    if (config == Config{{"a", 6}, {"b", 1}}) throw std::bad_alloc();
     return inner(config);
   };
   Database db = Database::inMemory();
   Invented measurer;
-  const SweepResult result = sweep(p, device(), db, measurer, {.points = 1000, .limits = {.buildSeconds = 0.2}});
+  auto* goesOn = static_cast<bool*>(mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(goesOn != MAP_FAILED);
+  SweepResult result;
+  try {
+    result = sweep(p, device(), db, measurer, {.points = 1000, .limits = {.buildSeconds = 0.2}});
+  } catch (const std::bad_alloc&) {  // a copy of this process, beyond what it was made for
+    *goesOn = true;
+    _exit(1);
+  }
+  CHECK_FALSE(*goesOn);
+  munmap(goesOn, 1);
   CHECK(result.ended == "all points");
   CHECK(measurer.measured.size() == 100);
   CHECK(result.byStatus.at(Status::ok) == 90);
