@@ -38,43 +38,76 @@ class Absent {
       if (auto* loop = as<For>(s); loop != nullptr && loop->kind == LoopKind::sequential) leaveOut(*loop);
       if (auto* branch = as<If>(s); branch != nullptr && addsZeros(branch->otherwise)) branch->otherwise.clear();
       forEachBlock(s, [&](Block& inner) { block(inner); });
-      fill(s, {});
+      fill(s);
     }
     padded_ = before;  // another iteration fills it anew
   }
 
  private:
-  // What is padded from this statement on.
-  void fill(const Stmt& s, std::vector<For> loops) {
-    if (const auto* f = as<For>(s); f != nullptr && f->body.size() == 1 && f->kind != LoopKind::group) {
+  // What is padded from this statement on: an array whose stores are all inside of a nest of loops, the innermost of
+  // which may have several, in loops of their own.
+  void fill(const Stmt& s) {
+    std::vector<For> loops;
+    const Block* body = nullptr;
+    for (const For* f = as<For>(s); f != nullptr && f->kind != LoopKind::group;) {
       loops.push_back(withBody(*f, {}));
-      return fill(f->body[0], std::move(loops));
+      body = &f->body;
+      f = body->size() == 1 ? as<For>(body->front()) : nullptr;
     }
-    const auto* st = as<Store>(s);
-    if (st == nullptr || kernel_.buffers[st->buffer].space == AddressSpace::global || stores_[st->buffer] != 1) return;
-    const auto* choice = as<Choose>(st->value);
-    const auto* t = choice == nullptr ? nullptr : as<Test>(choice->condition);
-    if (t == nullptr || !isZero(choice->otherwise)) return;
-    Padded p{{}, {}, t->all};
+    if (body == nullptr || anyStmt(*body, [](const Stmt& inner) { return is<If>(inner); })) return;
+    std::vector<const Store*> stores;
+    forEachStmt(*body, [&](const Stmt& inner) {
+      if (const auto* st = as<Store>(inner)) stores.push_back(st);
+    });
+    if (stores.empty()) return;
+    const BufferId array = stores[0]->buffer;
+    if (kernel_.buffers[array].space == AddressSpace::global || stores_[array] != int(stores.size())) return;
+    std::optional<Padded> all;
+    std::int64_t extent = 0;  // of an iteration's elements
+    for (const Store* st : stores) {
+      auto p = st->buffer == array ? paddedBy(*st, loops, extent) : std::nullopt;
+      if (!p || (all && all->strides != p->strides)) return;
+      if (!all || all->condition.empty()) {
+        all = std::move(p);
+      } else if (!isZero(st->value)) {
+        std::erase_if(all->condition, [&](const Comparison& c) { return !std::ranges::count(p->condition, c); });
+        if (all->condition.empty()) return;
+      }
+    }
+    for (std::size_t d = all->loops.size(); d-- > 0;) {
+      if (all->strides[d] < extent) return;  // elements of one place
+      extent = all->strides[d] * *all->loops[d].count.constant();
+    }
+    padded_[array] = std::move(*all);
+  }
+
+  // Of one store in the loops, without a condition if it stores zero; `extent` grows to what it writes of an
+  // iteration's elements.
+  std::optional<Padded> paddedBy(const Store& store, const std::vector<For>& loops, std::int64_t& extent) const {
+    Padded p;
+    if (!isZero(store.value)) {
+      const auto* choice = as<Choose>(store.value);
+      const auto* t = choice == nullptr ? nullptr : as<Test>(choice->condition);
+      if (t == nullptr || t->all.empty() || !isZero(choice->otherwise)) return std::nullopt;
+      p.condition = t->all;
+    }
     std::map<std::int64_t, For, std::greater<>> byStride;
-    Nat rest = st->index;
+    Nat rest = store.index;
     for (const For& f : loops) {
       const auto linear = rest.linearIn(f.index);
       const auto stride = linear ? linear->coefficient.constant() : std::nullopt;
-      if (!stride || *stride < 1 || !f.count.constant() || !byStride.emplace(*stride, f).second) return;
+      if (!stride || *stride < 1 || !f.count.constant() || !byStride.emplace(*stride, f).second) return std::nullopt;
       rest = linear->rest;
     }
-    std::int64_t extent = st->value->type.width / std::max(1, kernel_.buffers[st->buffer].width);
-    for (auto it = byStride.rbegin(); it != byStride.rend(); ++it) {
-      if (it->first < extent) return;  // elements of one place
-      extent = it->first * *it->second.count.constant();
-    }
-    if (rest != Nat(0)) return;
+    const auto first = rest.lower();
+    const auto last = rest.upper();
+    if (!first || *first < 0 || !last) return std::nullopt;
+    extent = std::max(extent, *last + store.value->type.width / std::max(1, kernel_.buffers[store.buffer].width));
     for (const auto& [stride, f] : byStride) {
       p.loops.push_back(f);
       p.strides.push_back(stride);
     }
-    padded_[st->buffer] = std::move(p);
+    return p;
   }
 
   // Collects what a loop's iteration reads, and whether it only adds products of elements of one padded array.

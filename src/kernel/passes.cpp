@@ -20,8 +20,8 @@ const std::vector<Pass>& passes() {
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
       {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
       {"unswitch", "a condition that many values share is asked once", unswitchPass},
-      {"version", "loops that fill tiles: without conditions where they all hold, which is asked once", versionPass},
       {"absent", "of finite numbers: iterations that only add what was padded with zeros are left out", absentPass},
+      {"version", "loops that fill tiles: without conditions where they all hold, which is asked once", versionPass},
       {"lanes", "vectors of which only the first lanes are used get narrower", lanesPass},
       {"widen", "for processors: loops that copy narrow vectors one behind the other copy wide ones", widenPass},
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
@@ -47,9 +47,9 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name :
-       {"trips",     "own",  "unroll",   "trips",    "simplify", "nest",     "split",  "scalars", "declare", "copies",
-        "dead",      "fuse", "unswitch", "simplify", "dead",     "version",  "absent", "lanes",   "widen",   "order",
-        "transpose", "join", "narrow",   "stream",   "prefetch", "barriers", "ahead",  "hoist"})
+       {"trips",     "own",  "unroll",   "trips",    "simplify", "nest",     "split",   "scalars", "declare", "copies",
+        "dead",      "fuse", "unswitch", "simplify", "dead",     "absent",   "version", "lanes",   "widen",   "order",
+        "transpose", "join", "narrow",   "stream",   "prefetch", "barriers", "ahead",   "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

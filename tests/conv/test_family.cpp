@@ -282,6 +282,29 @@ TEST_CASE("blocked copies the inputs of windows that share much, and reads other
   CHECK(!copies("ic16ih16oc64kh1"));
 }
 
+TEST_CASE("rows of taps that lie in the padding take no part, whatever their weights") {
+  const auto device = runtime::makeEmulatorDevice();
+  for (const char* layer :
+       {"ic64ih14oc32kh3ph1", "ic64ih7oc64kh3ph1", "ic64ih10iw28oc32kh3ph1", "ic16ih6iw224oc32kh3ph1",
+        "ic3ih9iw48oc32kh3ph1", "ic64ih14oc32kh3sh2ph1", "ic19ih13oc33kh3ph1", "ic8ih9iw20oc24kh5ph2",
+        "ic16ih11oc16kh3dh1ph2", "ic32ih12iw5oc16kh7kw1ph3pw0"}) {
+    INFO(layer);
+    const ConvSpec spec = parseConv(layer);
+    const Variant v = derive(convWorkload(spec), "blocked");
+    ConvTensors tensors = randomConvTensors(spec, 1);
+    const std::int64_t rowOfTaps = spec.kw * spec.icPerGroup();
+    for (std::int64_t k = 0; k < spec.oc; k++)
+      for (std::int64_t i = 0; i < rowOfTaps; i++)
+        tensors.weights.set(k * spec.kh * rowOfTaps + i, std::numeric_limits<double>::infinity());
+    const auto outputs = device->load(compileVariant(v, v.defaults))
+                             ->run({{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}})
+                             .outputs;
+    int finite = 0;
+    for (std::int64_t i = 0; i < spec.ow * spec.oc; i++) finite += std::isfinite(outputs.at("out").get(i)) ? 1 : 0;
+    CHECK(finite == spec.ow * spec.oc);
+  }
+}
+
 TEST_CASE("families read and write blocks of channels") {
   const auto device = runtime::makeEmulatorDevice();
   int cases = 0;

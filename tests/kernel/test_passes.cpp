@@ -63,7 +63,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{
                     "trips",  "own",   "unroll",    "trips",    "simplify", "nest",   "split",    "scalars", "declare",
-                    "copies", "dead",  "fuse",      "unswitch", "simplify", "dead",   "version",  "absent",  "lanes",
+                    "copies", "dead",  "fuse",      "unswitch", "simplify", "dead",   "absent",   "version", "lanes",
                     "widen",  "order", "transpose", "join",     "narrow",   "stream", "prefetch", "ahead"});
 }
 

@@ -422,6 +422,60 @@ TEST_CASE("absent: iterations that only add what was padded with zeros are left 
   CHECK(body(true, 0, false, Op::add, true).find("if (") == std::string::npos);
 }
 
+TEST_CASE("absent: rows that several stores fill are padded where all of them say so") {
+  // Rows of 4 as an element, two in a loop of their own, and another element, which may not be padded.
+  enum class Last { padded, zero, other, branch, farther };
+  const auto made = [](Last last) {
+    Maker m;
+    const auto in = m.in("in", 64), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 41);
+    const VarId sum = m.var("sum");
+    m.range({2, 1, 1}, {1, 1, 1});
+    m.k.body = block(wrg("g", 2, [&](Nat g) {
+      const auto rows = [&](Nat i) { return Comparison{0, Relation::less, i + 8 * g}; };
+      const auto fill = [&](Nat i, Nat j, std::vector<Comparison> all) {
+        return Store{tile, 4 * i + j, choose(test(std::move(all)), load(in, 4 * i + 32 * g + j - 4), number(0))};
+      };
+      return block(seq("i", 9,
+                       [&](Nat i) {
+                         Stmt end{fill(i, 3, {rows(i)})};
+                         if (last == Last::zero) end = Stmt{Store{tile, 4 * i + 3, number(0)}};
+                         if (last == Last::other) end = Stmt{Store{tile, 4 * i + 3, number(1)}};
+                         if (last == Last::branch) end = Stmt{If{test({{4, Relation::less, i}}), block(end), {}}};
+                         if (last == Last::farther) end = Stmt{fill(i, 4, {rows(i)})};
+                         return block(fill(i, 0, {rows(i), {-1, Relation::less, i}}),
+                                      seq("j", 2, [&](Nat j) { return fill(i, j + 1, {rows(i)}); }), end);
+                       }),
+                   seq("y", 8, [&](Nat y) {
+                     return block(
+                         Declare{sum, number(1)},
+                         seq("t", 2,
+                             [&](Nat t) {
+                               return seq("c", 4, [&](Nat c) {
+                                 const Nat at = 4 * y + 4 * t + c;
+                                 return Assign{sum, add(ref(sum, f32), mul(load(tile, at), load(w, 4 * t + c)))};
+                               });
+                             }),
+                         Store{out, y + 8 * g, ref(sum, f32)});
+                   }));
+    }));
+    return m;
+  };
+  const auto after = [&](Last last) {
+    PassOptions options;
+    options.finiteMath = true;
+    return pass("absent", made(last).k, options);
+  };
+  CHECK(bodyText(after(Last::padded)).find("if (8 * g + t + y > 0) {") != std::string::npos);
+  CHECK(bodyText(after(Last::zero)).find("if (8 * g + t + y > 0) {") != std::string::npos);
+  CHECK(bodyText(after(Last::other)).find("if (8 * g + t + y > 0) {") == std::string::npos);
+  CHECK(bodyText(after(Last::branch)).find("if (8 * g + t + y > 0) {") == std::string::npos);
+  CHECK(bodyText(after(Last::farther)).find("if (8 * g + t + y > 0) {") == std::string::npos);
+  Memory a = {floats(ramp(64, 1)), floats(ramp(12, 1)), floats(std::vector<float>(16))}, b = a;
+  CHECK(emulate(made(Last::padded).k, a).ok());
+  CHECK(emulate(after(Last::padded), b).ok());
+  CHECK(a == b);
+}
+
 TEST_CASE("absent: branches that only add zeros are left out") {
   const auto body = [](bool isFinite, double value, Op op) {
     Maker m;
