@@ -17,7 +17,7 @@ namespace {
 // Smaller results stay in a core's own cache.
 constexpr std::int64_t leastBytes = 256 << 10;
 // Statements that a sum runs for each line it stores. After longer sums the stores of the previous one are done.
-constexpr std::int64_t mostStatements = 256;
+constexpr std::int64_t mostStatements = 1024;
 // Lines that are asked for must still be in the first cache when their turn comes.
 constexpr std::int64_t mostBytesAhead = 16 << 10;
 

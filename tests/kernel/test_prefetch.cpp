@@ -85,7 +85,7 @@ TEST_CASE("prefetch: not where it does not help") {
   Sums small, longer, one;
   small.results = 3584 * 8;  // 112 KiB
   CHECK_FALSE(small.isAsked());
-  longer.taps = 300;
+  longer.taps = 1100;
   CHECK_FALSE(longer.isAsked());
   one.pixels = 1;
   CHECK_FALSE(one.isAsked());
