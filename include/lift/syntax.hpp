@@ -203,18 +203,23 @@ struct SynRule {
 };
 SynRule parseRule(const SourceFile& file);
 
+// What a type variable may stand for, as the operations on its values ask.
+enum class TypeClass { scalar, numeric, floating, integral, comparable, integerLiteral, realLiteral };
+bool fits(Type t, TypeClass wanted);  // as far as the type is known
+
 // A rule with its types. Both sides mention type variables and sizes of role meta, which a match determines.
 struct TypedRule {
   std::vector<Expr> variables;          // metavariables that stand for values and functions, in order of appearance
   std::map<std::string, NatVar> sizes;  // metavariables that stand for sizes, by name
   Expr left = Expr::nat(0), right = Expr::nat(0);
-  std::vector<SizeCondition> assumed;   // by the left side
-  std::vector<SizeCondition> required;  // by the right side, beyond those
+  std::vector<std::pair<Type, TypeClass>> classes;  // of type variables
+  std::vector<SizeCondition> assumed;               // by the left side
+  std::vector<SizeCondition> required;              // by the right side, beyond those
 };
 
-// Free names are sizes where a size stands (a size argument, the length in a type), values elsewhere. Both sides get
-// one type. Throws UserError with all errors found.
-TypedRule inferRule(const SynRule& rule);
+// Names that `prelude` does not define are sizes where a size stands (a size argument, the length in a type), values
+// elsewhere. Both sides get one type. Throws UserError with all errors found.
+TypedRule inferRule(const SynRule& rule, const Module& prelude);
 
 // Type inference. Elaborates the definition `entry` (empty: the only one, else "main", else the last) of `module`;
 // names that the module does not define are looked up in `prelude`. Throws UserError with all errors found.

@@ -170,6 +170,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
   setSides(rule, l, r, [&](Expr both) {
     return mapTypes(both, known, [&](Type v) { return solver_.zonk(v).substitute(known, [](Type t) { return t; }); });
   });
+  rule.classes = solver_.openClasses();
   for (const Solver::Equation& e : conditional)
     rule.required.push_back({SizeCondition::Kind::equal, known(e.left), known(e.right), "the lengths of two types"});
   for (std::size_t i = 0; i < conditions_.size(); i++) {
@@ -183,9 +184,9 @@ TypedRule Inference::rule(const SynRule& syntax) {
 
 namespace lift {
 
-TypedRule inferRule(const SynRule& rule) {
+TypedRule inferRule(const SynRule& rule, const Module& prelude) {
   const Module none;
-  return detail::Inference(none, none).rule(rule);
+  return detail::Inference(none, prelude).rule(rule);
 }
 
 }  // namespace lift

@@ -223,9 +223,28 @@ void Solver::applyDefaults() {
   apply(TypeClass::integerLiteral, Scalar::i32);
 }
 
-bool Solver::fits(Type t, TypeClass wanted) const {
-  t = resolve(t);
-  if (t.isVector() && wanted != TypeClass::scalar) t = resolve(t.element());
+bool Solver::fits(Type t, TypeClass wanted) const { return lift::fits(zonk(t), wanted); }
+
+std::vector<Solver::ClassError> Solver::checkClasses() const {
+  std::vector<ClassError> errors;
+  for (const auto& c : classes_)
+    if (!fits(c.type, c.wanted)) errors.push_back({zonk(c.type), c.wanted, c.origin});
+  return errors;
+}
+
+std::vector<std::pair<Type, TypeClass>> Solver::openClasses() const {
+  std::vector<std::pair<Type, TypeClass>> open;
+  for (const auto& c : classes_)
+    if (const Type t = zonk(c.type); t.hasMetas()) open.emplace_back(t, c.wanted);
+  return open;
+}
+
+}  // namespace lift::detail
+
+namespace lift {
+
+bool fits(Type t, TypeClass wanted) {
+  if (t.isVector() && wanted != TypeClass::scalar) t = t.element();
   if (t.isVariable()) return true;
   if (!t.isScalar()) return false;
   const Scalar s = t.scalar();
@@ -241,11 +260,4 @@ bool Solver::fits(Type t, TypeClass wanted) const {
   return false;
 }
 
-std::vector<Solver::ClassError> Solver::checkClasses() const {
-  std::vector<ClassError> errors;
-  for (const auto& c : classes_)
-    if (!fits(c.type, c.wanted)) errors.push_back({zonk(c.type), c.wanted, c.origin});
-  return errors;
-}
-
-}  // namespace lift::detail
+}  // namespace lift

@@ -13,11 +13,9 @@
 
 #include "lift/expr.hpp"
 #include "lift/source.hpp"
+#include "lift/syntax.hpp"
 
 namespace lift::detail {
-
-// What a type variable may stand for; checked (and defaulted) when everything else is known.
-enum class TypeClass { scalar, numeric, floating, integral, comparable, integerLiteral, realLiteral };
 
 class Solver {
  public:
@@ -68,6 +66,8 @@ class Solver {
   // Gives literals whose type nothing determines their default type (i32, f32).
   void applyDefaults();
   std::vector<ClassError> checkClasses() const;
+  // What is asked of types that are not known.
+  std::vector<std::pair<Type, TypeClass>> openClasses() const;
 
  private:
   bool occurs(Type variable, Type in) const;

@@ -19,6 +19,7 @@ class Matcher {
 
   // After a match.
   Expr instance(Expr side) const;
+  Type instance(Type t) const;
   SizeCondition instance(const SizeCondition& condition) const;
   Expr value(const std::string& metavariable) const;
 
@@ -44,7 +45,6 @@ class Matcher {
   bool mentionsBound(Expr e) const;
 
   Nat instance(Nat n) const { return n.substitute(sizes_); }
-  Type instance(Type t) const;
 
   const Rule* rule_;
   const std::vector<Divides>* facts_;

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/text.hpp"
 #include "match.hpp"
 #include "terms.hpp"
 
@@ -131,7 +132,7 @@ void Rule::build(Built& out) const {
   const std::string text = withFloat(compute_ ? leftOf(text_) + " => " + leftOf(text_) : text_, info(float_).name);
   const SourceFile* file = addSource("<rule " + name_ + ">", text);
   TypedRule& typed = out.typed;
-  typed = inferRule(parseRule(*file));
+  typed = inferRule(parseRule(*file), prelude());
   if (!whole_) {
     typed.left = etaLong(typed.left);
     typed.right = etaLong(typed.right);
@@ -206,6 +207,11 @@ Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const 
   if (!fits(rule.typed().left, term)) return result;
   detail::Matcher matcher(rule, arguments, facts);
   if (!matcher.matches(term)) return result;
+  for (const auto& [type, wanted] : rule.typed().classes)
+    if (const Type found = matcher.instance(type); !lift::fits(found, wanted)) {
+      result.reason = fmt::format("its operations take no {}", found.str());
+      return result;
+    }
   result.reason = refusal(rule.when(), matcher);
   if (!result.reason.empty()) return result;
   for (const SizeCondition& c : rule.typed().required) {

@@ -37,7 +37,7 @@ const std::map<std::string, Module> modules = {
       {"type", "expr", "build", "terms", "canonical", "primitive", "syntax", "interpreter", "inputs", "exact"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"rewrite",
-     {{"ir"},
+     {{"text"},
       {"rewrite", "rewrite_check", "cook_toom", "strategies", "accumulation", "epilogue", "affine", "arranged",
        "transposition"}}},
     {"constraints", {{"ir"}, {"space"}}},
