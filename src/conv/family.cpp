@@ -70,6 +70,16 @@ void assumeAccumulators(Rewriting& r, Nat accumulators) {
   r.assume({SizeCondition::Kind::lessEqual, accumulators, mostAccumulators, "accumulators of a work-item"});
 }
 
+double shareInImage(const ConvSpec& spec) {
+  std::int64_t inImage = 0;
+  for (std::int64_t window = 0; window < spec.oh; window++)
+    for (std::int64_t tap = 0; tap < spec.kh; tap++) {
+      const std::int64_t row = window * spec.sh + tap * (spec.dh + 1) - spec.padTop;
+      inImage += row >= 0 && row < spec.ih ? 1 : 0;
+    }
+  return static_cast<double>(inImage) / static_cast<double>(spec.oh * spec.kh);
+}
+
 bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
 
 std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {

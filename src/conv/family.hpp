@@ -164,6 +164,9 @@ Config stagedSplitKPreferred(const ConvSpec& spec, const runtime::DeviceInfo& de
 // The family of those that copy to local memory that is likely the fastest of all on a GPU; empty where none is.
 std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 
+// Of the rows of taps of all windows those that lie in the image, as a share: what `blocked` computes.
+double shareInImage(const ConvSpec& spec);
+
 void deriveBlocked(const ConvSpec& spec, Layout input, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
 void derivePlanes(const ConvSpec& spec, Rewriting& r);
@@ -190,7 +193,7 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r);
 Config im2colDefaults(const ConvSpec& spec, const VectorRegisters& of);
 std::string whyNotIm2col(const ConvSpec& spec);  // why there is none of the layer; empty where there is
 // Whether it is likely the fastest family of those that are no Winograd algorithms: weights that no cache holds, beside
-// which the copy of the windows is small.
+// which the copy of the windows is small, and little padding, which `blocked` leaves out.
 bool prefersIm2col(const ConvSpec& spec);
 
 }  // namespace lift::detail

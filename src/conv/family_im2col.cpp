@@ -41,7 +41,7 @@ void lower(Rewriting& r, Nat unroll) {
 }  // namespace
 
 std::string whyNotIm2col(const ConvSpec& spec) {
-  if (spec.groups > 1) return "it has groups of channels";
+  if (spec.groups > 1) return "it has groups of channels, which blocked takes";
   if (spec.kh == 1 && spec.kw == 1) return "its kernels have one tap: a copy of the input would gain nothing";
   return {};
 }
@@ -49,7 +49,9 @@ std::string whyNotIm2col(const ConvSpec& spec) {
 bool prefersIm2col(const ConvSpec& spec) {
   constexpr std::int64_t mostCached = (16 << 20) / sizeof(float), fewest = 8;
   const std::int64_t weights = spec.oc * spec.reduction(), windows = spec.batch * spec.oh * spec.ow * spec.reduction();
-  return whyNotIm2col(spec).empty() && weights > mostCached && fewest * windows <= weights;
+  constexpr double leastInImage = 0.75;
+  return whyNotIm2col(spec).empty() && weights > mostCached && fewest * windows <= weights &&
+         shareInImage(spec) >= leastInImage;
 }
 
 void deriveIm2col(const ConvSpec& spec, Rewriting& r) {

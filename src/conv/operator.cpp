@@ -182,7 +182,7 @@ void addForGpus(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
     staged("stagedSplitK", "staged, sums in chunks by work-groups of their own, added by another kernel (split-K)",
            detail::deriveStagedSplitK, detail::stagedSplitKDefaults(spec), detail::stagedSplitKPreferred);
   else
-    w.refused.emplace("stagedSplitK", "its channels are in groups");
+    w.refused.emplace("stagedSplitK", "its channels are in groups, which staged takes");
 }
 
 void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {

@@ -45,7 +45,8 @@ double timeToRead(double weights) {
   return weights * (weights * sizeof(float) <= mostNear ? near : far);
 }
 
-// By the family `blocked`, whose vectors are filled up where a group's outputs are few or odd.
+// By the family `blocked`, whose vectors are filled up where a group's outputs are few or odd, and which leaves out
+// rows of taps in the padding.
 double directTime(const ConvSpec& s) {
   constexpr std::int64_t fewest = 4, most = 16;  // lanes
   constexpr double fast = 12;                    // of vectors of fewer lanes the loads take longer than the sums
@@ -53,7 +54,8 @@ double directTime(const ConvSpec& s) {
   const auto lanes =
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(out, fewest, most))));
   const double filled = static_cast<double>(ceilDiv(out, lanes) * lanes) / static_cast<double>(out);
-  const double multiplyAdds = static_cast<double>(s.operations()) / 2;
+  constexpr double leastFitted = 2.0 / 3;  // share of the rows of taps: the weights were fitted to layers of more
+  const double multiplyAdds = std::min(1.0, shareInImage(s) / leastFitted) * static_cast<double>(s.operations()) / 2;
   return perMultiplyAdd * multiplyAdds * filled * std::max(1.0, fast / static_cast<double>(lanes)) +
          timeToRead(static_cast<double>(s.oc * s.reduction())) + perLaunch;
 }

@@ -1,7 +1,7 @@
 // Iterations that only add zeros are left out: those of a reduction over what an array holds where it was padded with
 // zeros. Of `t[r, …] = p(r) ? x : 0` and a later `for (i …) sum = sum + t[f(i), …] * w` the loop's body is run where
-// p(f(i)) holds; the branch of a condition that only adds zeros goes. Only where no value is infinite or NaN: their
-// products with 0 are left out, too.
+// p(f(i)) holds, of several sums where it does for one of them; the branch of a condition that only adds zeros goes.
+// Only where no value is infinite or NaN: their products with 0 are left out, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -170,25 +170,35 @@ class Absent {
     const Padded& p = padded_.at(*body.array);
     std::vector<Comparison> needed;
     for (const Comparison& c : p.condition)
-      if (const auto at = atPlaces(c, p, body); at && (at->lhs.mentions(loop.index) || at->rhs.mentions(loop.index)))
-        needed.push_back(*at);
+      if (const auto at = atPlaces(c, p, body, loop.index)) needed.push_back(*at);
     if (!needed.empty()) loop.body = {Stmt{If{test(std::move(needed)), std::move(loop.body), {}}}};
   }
 
-  // The comparison of the places that are read, if it is the same of all of them.
-  static std::optional<Comparison> atPlaces(const Comparison& c, const Padded& p, const Body& body) {
-    std::optional<Comparison> all;
+  // The comparison of the places that are read by an iteration: of one of them that holds wherever it does of any. None
+  // where that is not known, does not depend on the loop, or would be asked in each iteration of a loop inside.
+  static std::optional<Comparison> atPlaces(const Comparison& c, const Padded& p, const Body& body, NatVar loop) {
+    std::optional<Comparison> loosest;
+    const auto roomOf = [](const Comparison& at) { return at.rhs - at.lhs; };
+    bool differ = false;
     for (const Nat place : body.places) {
       std::map<NatVar, Nat> indices;
       for (std::size_t d = 0; d < p.loops.size(); d++)
         indices.emplace(p.loops[d].index, mod(floorDiv(place, Nat(p.strides[d])), p.loops[d].count));
       const Comparison at{c.lhs.substitute(indices), c.relation, c.rhs.substitute(indices)};
-      if (all && (at.lhs != all->lhs || at.rhs != all->rhs)) return std::nullopt;
-      all = at;
+      const auto looser = loosest ? (roomOf(at) - roomOf(*loosest)).constant() : std::optional<std::int64_t>(1);
+      if (!looser) return std::nullopt;
+      differ = differ || (loosest && *looser != 0);
+      if (*looser > 0) loosest = at;
     }
-    const bool isInside =
-        std::ranges::any_of(body.bound, [&](NatVar v) { return all->lhs.mentions(v) || all->rhs.mentions(v); });
-    return isInside ? std::nullopt : all;
+    const Nat room = roomOf(*loosest);
+    if (!room.mentions(loop) || std::ranges::any_of(body.bound, [&](NatVar v) { return room.mentions(v); }))
+      return std::nullopt;
+    if (!differ) return loosest;
+    const bool isOrder = c.relation == Relation::less || c.relation == Relation::lessEqual;
+    const std::int64_t least = c.relation == Relation::less ? 1 : 0;
+    const bool alwaysHolds = room.lower() && *room.lower() >= least;
+    const bool isCheap = room.linearIn(loop) || !body.bound.empty();  // for what an iteration does
+    return isOrder && !alwaysHolds && isCheap ? loosest : std::nullopt;
   }
 
   Kernel& kernel_;

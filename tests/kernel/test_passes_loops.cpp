@@ -377,13 +377,14 @@ TEST_CASE("unswitch: a branch that asks again for what it has been asked is deci
 
 TEST_CASE("absent: iterations that only add what was padded with zeros are left out") {
   // Rows of 4, of which those outside of 1 to 16 are zero; sums of products of three of them.
-  const auto body = [](bool isFinite, double padding, bool isOtherRow, Op op, bool isFilledLater) {
+  enum class Other { none, row, next };
+  const auto body = [](bool isFinite, double padding, Other other, Op op, bool isFilledLater) {
     Maker m;
-    const auto in = m.in("in", 64), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 40);
+    const auto in = m.in("in", 68), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 44);
     const VarId sum = m.var("sum");
     m.range({2, 1, 1}, {1, 1, 1});
     m.k.body = block(wrg("g", 2, [&](Nat g) {
-      const For copy = seq("i", 10, [&](Nat i) {
+      const For copy = seq("i", 11, [&](Nat i) {
         return seq("j", 4, [&](Nat j) {
           const Nat row = i + 8 * g;
           return Store{tile, 4 * i + j,
@@ -401,7 +402,8 @@ TEST_CASE("absent: iterations that only add what was padded with zeros are left 
                     const auto added = [&](Nat place) {
                       return Assign{sum, operation(op, {ref(sum, f32), mul(load(tile, place), load(w, 4 * t + c))})};
                     };
-                    return isOtherRow ? block(added(at), added(4 * y + c)) : block(added(at));
+                    return other == Other::none ? block(added(at))
+                                                : block(added(at), added(other == Other::row ? 4 * y + c : at + 4));
                   });
                 }),
             Store{out, y + 8 * g, ref(sum, f32)});
@@ -412,14 +414,15 @@ TEST_CASE("absent: iterations that only add what was padded with zeros are left 
     options.finiteMath = isFinite;
     return bodyText(pass("absent", m.k, options));
   };
-  const std::string with = body(true, 0, false, Op::add, false);
+  const std::string with = body(true, 0, Other::none, Op::add, false);
   INFO(with);
   CHECK(with.find("if (8 * g + t + y > 0 && 8 * g + t + y < 17) {") != std::string::npos);
-  CHECK(body(false, 0, false, Op::add, false).find("if (") == std::string::npos);
-  CHECK(body(true, 1, false, Op::add, false).find("if (") == std::string::npos);
-  CHECK(body(true, 0, true, Op::add, false).find("if (") == std::string::npos);
-  CHECK(body(true, 0, false, Op::max, false).find("if (") == std::string::npos);
-  CHECK(body(true, 0, false, Op::add, true).find("if (") == std::string::npos);
+  CHECK(body(false, 0, Other::none, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 1, Other::none, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, Other::next, Op::add, false).find("if (8 * g + t + y < 17) {") != std::string::npos);
+  CHECK(body(true, 0, Other::row, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, Other::none, Op::max, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, Other::none, Op::add, true).find("if (") == std::string::npos);
 }
 
 TEST_CASE("absent: rows that several stores fill are padded where all of them say so") {
