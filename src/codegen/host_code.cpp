@@ -146,7 +146,10 @@ $PREPARE;
                              {"BUILD", builds()},
                              {"RELEASE", releases()},
                              {"NAME", name_}});
-    s += helpers(true) + filled(runText, {{"NAME", name_}}) + (asks() ? holdsText : "");
+    s += helpers(true) +
+         filled(runText, {{"NAME", name_},
+                          {"FAILED", plan_.preparation.empty() ? "" : "    if (state < 0) plan->prepared = 0;\n"}}) +
+         (asks() ? holdsText : "");
     s += temporaries(reserveTexts(), "const cl_mem");
     return s + body + calls;
   }

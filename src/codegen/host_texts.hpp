@@ -261,7 +261,7 @@ static cl_int begin($NAME_plan* plan, cl_uint nwait, const cl_event* wait, struc
   if (plan->last == NULL) return CL_SUCCESS;
   clGetEventInfo(plan->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
   if (state <= CL_COMPLETE) { /* or failed */
-    clReleaseEvent(plan->last);
+$FAILED    clReleaseEvent(plan->last);
     plan->last = NULL;
     return CL_SUCCESS;
   }

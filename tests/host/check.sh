@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh LIFTC SOURCE CASE CC CXX [FLAGS…]: the C library that liftc compiles a program to, built and run with the
 # host program of the case (dot, gaussian_blur, conv, two: two plans in one program, limits: of devices, iterate: a loop of
-# launches, or docs: the example of docs/host_code.md).
+# launches, failed: a call whose event fails, or docs: the example of docs/host_code.md).
 set -euo pipefail
 liftc=$1 source=$2 case=$3 cc=$4 cxx=$5
 shift 5
@@ -108,6 +108,11 @@ case $case in
     done
     build "$here/iterate.c"
     ./main 1000 xs.npy "${arguments[@]}"
+    ;;
+  failed)
+    "$liftc" compile "$here/failed.lift" --constant w -o . --prefix failed
+    build "$here/failed.c"
+    ./main
     ;;
   docs)
     sed -n '/^```c$/,/^```$/p' "$source/docs/host_code.md" | sed '/^```/d' >example.c

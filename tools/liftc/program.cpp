@@ -218,6 +218,12 @@ void addCompile(cli::App& app, int& status) {
     auto compiled = compileProgram(program, o->family, o->codegen, watch.milliseconds(), &device);
     if (!compiled) return 0;
     o->device.checkFits(compiled->plan);
+    if (!o->codegen.constants.empty() && compiled->plan.preparation.empty())
+      std::cerr << render({Severity::warning,
+                           {},
+                           fmt::format("nothing is computed ahead of {}", fmt::join(o->codegen.constants, ", ")),
+                           "what is kept between runs are arrays in global memory: toGlobal(…) around the value",
+                           {}});
     if (!o->json && compiled->family == partsFamilyName) printChoice(*compiled);
     compiled->provenance.addChoice(device, compiled->origin);
     auto& command = compiled->provenance.command;
