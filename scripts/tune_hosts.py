@@ -40,12 +40,19 @@ def measure(command, points):
     return worker.head + lines
 
 
+def output(command):
+    """What a command of liftc prints; where it fails it has said why."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    return done.stdout
+
+
 def known(liftc, db):
-    """The points that the database has: of which problem, which."""
+    """The points that the database has: of which problem, which; of whichever device."""
     if not os.path.exists(db):
         return set()
-    export = subprocess.run([liftc, "db", "export", "--db", db], check=True, capture_output=True, text=True).stdout
-    rows = [json.loads(line) for line in export.splitlines()]
+    rows = [json.loads(line) for line in output([liftc, "db", "export", "--db", db]).splitlines()]
     return {(r["problem"], key(r)) for r in rows if r["kind"] == "measurement" and r["stage"] == "sweep"}
 
 
@@ -68,9 +75,8 @@ def main():
     except ImportError:
         sys.exit("tune_hosts: dask.distributed is missing (Debian: python3-distributed)")
 
-    listed = subprocess.run([o.liftc, "tune", *o.problem, "--dry-run", "--json", "--points", str(o.points), "--seed",
-                             str(o.seed)], check=True, capture_output=True, text=True).stdout
-    answer = json.loads(listed)
+    answer = json.loads(output([o.liftc, "tune", *o.problem, "--dry-run", "--json", "--points", str(o.points), "--seed",
+                                str(o.seed)]))
     have = known(o.liftc, o.db)
     todo = [q for q in answer["points"] if (answer["problem"], key(q)) not in have]
     chunks = [todo[i:i + o.chunk] for i in range(0, len(todo), o.chunk)]

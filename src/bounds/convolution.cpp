@@ -72,7 +72,7 @@ ConvBound boundOf(const ConvSpec& c, std::int64_t fast) {
 
 std::string whyNotWinograd(const ConvSpec& c) {
   if (c.kh * c.kw == 1) return "a kernel of one tap has nothing to transform";
-  if (c.sh != 1 || c.sw != 1) return "the algorithm is for windows at every pixel, the layer's are at every other";
+  if (c.sh != 1 || c.sw != 1) return "the algorithm is for windows at every pixel, the layer's have a stride";
   if (c.dh != 0 || c.dw != 0) return "the algorithm is for neighbouring taps, the layer's are apart";
   return "";
 }

@@ -88,6 +88,12 @@ std::string Inference::describe(TypeClass c) {
   return {};
 }
 
+std::string Inference::hintOfLiteral(TypeClass kind, Type expected) {
+  if (expected.isArray()) return "fill(n, x) is an array of n times x";
+  if (kind != TypeClass::realLiteral || !expected.isScalar() || !isInteger(expected.scalar())) return {};
+  return "an integer has no point, and becomes a floating-point number by f32(…)";
+}
+
 // After another error these follow from it; of one type that does not fit, the first place is said.
 void Inference::reportClasses() {
   if (!errors_.empty()) return;
@@ -98,9 +104,7 @@ void Inference::reportClasses() {
     said.push_back(type);
     if (e.wanted == TypeClass::integerLiteral || e.wanted == TypeClass::realLiteral)
       report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)),
-             e.wanted == TypeClass::realLiteral
-                 ? "an integer has no point, and becomes a floating-point number by f32(…)"
-                 : "");
+             hintOfLiteral(e.wanted, type));
     else
       report(e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()));
   }

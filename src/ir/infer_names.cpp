@@ -267,7 +267,8 @@ std::string Inference::suggestion(const std::string& name, const Scope& scope) c
   for (const ForeignName& row : foreignNames)
     if (row.name == name) return std::string(row.hint);
   std::string best;
-  std::size_t distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  // Not more than half of the letters differ.
+  std::size_t distance = std::clamp<std::size_t>(name.size() / 2, 1, std::max<std::size_t>(2, name.size() / 3)) + 1;
   const auto consider = [&](std::string_view candidate) {
     const std::size_t d = editDistance(name, std::string(candidate));
     if (d < distance) {

@@ -18,7 +18,7 @@ Expr Inference::finish(Expr e, std::optional<Type> expected, Span span) {
 Expr Inference::literal(ScalarValue value, TypeClass kind, std::optional<Type> expected, Span span) {
   if (expected && !solver_.fits(*expected, kind)) {
     report(span, fmt::format("expected {}, found {}", show(*expected), describe(kind)),
-           kind == TypeClass::realLiteral ? "an integer has no point" : "");
+           hintOfLiteral(kind, solver_.resolve(*expected)));
     return poison(expected);
   }
   const Expr placeholder = Expr::variable("literal", solver_.freshType());

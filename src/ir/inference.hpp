@@ -268,6 +268,7 @@ class Inference {
   void reportEquations(const std::vector<Solver::Equation>& open);
   void reportClasses();
   static std::string describe(TypeClass c);
+  static std::string hintOfLiteral(TypeClass kind, Type expected);  // where a literal of that kind is not expected
   std::unordered_map<Expr, Expr> literalValues();
   void metavariables(const SynPtr& syntax, Metavariables& names);
   void metavariables(const SynType& type, Metavariables& names);

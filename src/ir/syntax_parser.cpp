@@ -125,7 +125,8 @@ std::string Parser::habit() const {
   std::string pair;
   if (after.begin == here.end && after.end > after.begin && !isWord(here.kind) && !isWord(after.kind))
     pair = fmt::format("{}{}", text(here), text(after));
-  if (before.end > before.begin && before.end == here.begin && !isWord(before.kind) && !isWord(here.kind))
+  if (before.end > before.begin && before.end == here.begin && here.end > here.begin && !isWord(before.kind) &&
+      !isWord(here.kind))
     pair = fmt::format("{}{}", text(before), text(here));
   if (before.kind == Tok::rightBracket && here.kind == Tok::equals) pair = "].=";
   for (const Habit& row : habits) {

@@ -46,7 +46,7 @@ const OperatorFamily& Workload::family(std::string_view name) const {
   if (const auto why = refused.find(std::string(name)); why != refused.end())
     throw UserError(ExitStatus::usage, fmt::format("family '{}' has no program for {}: {}", name, key(), why->second),
                     "its families are " + listed(families, &OperatorFamily::name));
-  throw UserError(ExitStatus::usage, fmt::format("there is no family '{}' of {}", name, key()),
+  throw UserError(ExitStatus::usage, fmt::format("there is no family '{}' of {}", name, label.empty() ? key() : label),
                   families.empty() ? "it has none" : "its families are " + listed(families, &OperatorFamily::name));
 }
 

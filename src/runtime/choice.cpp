@@ -91,7 +91,8 @@ std::size_t chooseDevice(const std::vector<DeviceInfo>& devices, const DeviceCho
         devices, "no OpenCL device was found",
         "`--device native` (or LIFTC_DEVICE=native) runs kernels on the processor by way of a C compiler; else install "
         "a driver (the package pocl-opencl-icd) and check that OCL_ICD_VENDORS, if set, names the folder of its .icd "
-        "file; `liftc devices` shows what is seen");
+        "file. PoCL has no device, either, where it cannot write its cache, whose folder POCL_CACHE_DIR names, else "
+        "XDG_CACHE_HOME or HOME. `liftc devices` shows what is seen");
   if (candidates.empty())
     fail(devices,
          isIndex(*choice.platform) ? fmt::format("there is no OpenCL platform {} with a device", *choice.platform)

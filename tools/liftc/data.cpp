@@ -305,6 +305,18 @@ Program atSizes(const Program& program, const std::map<NatVar, std::int64_t>& si
   return specialise(program, values);
 }
 
+namespace {
+
+// The place in the program's result: 3 and 10 of out.3.10.
+std::vector<int> componentOf(const std::string& output) {
+  std::vector<int> place;
+  for (std::size_t dot = output.find('.'); dot != std::string::npos; dot = output.find('.', dot + 1))
+    place.push_back(std::atoi(output.c_str() + dot + 1));
+  return place;
+}
+
+}  // namespace
+
 int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
   for (const std::string& o : data.outputs) {
     const auto equals = o.find('=');
@@ -331,13 +343,17 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
   Json shapes = Json::object();
   for (const auto& [name, t] : outputs) shapes[name] = t.describe();
   report["outputs"] = shapes;
-  if (data.outputs.empty() && data.expect.empty() && !json && !data.quiet)
-    for (const auto& [name, t] : outputs) {
+  if (data.outputs.empty() && data.expect.empty() && !json && !data.quiet) {
+    std::vector<const Tensors::value_type*> inOrder;
+    for (const auto& output : outputs) inOrder.push_back(&output);
+    std::ranges::stable_sort(inOrder, {}, [](const auto* output) { return componentOf(output->first); });
+    for (const auto* output : inOrder) {
       std::int64_t at = 0;
-      std::cout << name << ": " << t.describe() << "\n";
-      show(std::cout, t, 0, at, 0);
+      std::cout << output->first << ": " << output->second.describe() << "\n";
+      show(std::cout, output->second, 0, at, 0);
       std::cout << "\n";
     }
+  }
   if (data.expect.empty()) return 0;
   return compareOutputs(outputs, data, json, report) ? 0 : static_cast<int>(ExitStatus::wrong);
 }

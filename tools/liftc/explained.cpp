@@ -260,7 +260,8 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
     program.config = o.family.config;
     std::optional<tune::Database> known;
     Profile device;
-    if (!o.family.db.empty()) known = openExistingDatabase(o.family.db), device = o.device.compilesFor();
+    if (!o.family.db.empty() && !o.family.noTuned)
+      known = openExistingDatabase(o.family.db), device = o.device.compilesFor();
     Explained s = ofProgram(program, o.family, {}, device, known ? &*known : nullptr);
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
