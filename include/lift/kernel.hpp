@@ -348,6 +348,10 @@ bool computesIn(const Kernel& kernel, Scalar scalar);
 // The identifier nearest to `wish` that OpenCL C and its headers leave free; valid names of kernels are those it keeps.
 std::string openclIdentifier(std::string_view wish);
 
+// What must fit an `int`, too, where it is of the kernel's sizes: upper bounds of what its indices clamp, divide or
+// compare, which may lie beyond all buffers.
+std::vector<Nat> boundsOfIndices(const Kernel& kernel);
+
 // Throws UserError unless a binding of the symbolic sizes fits the `int` arguments and indices of the printed kernel.
 void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes);
 

@@ -369,6 +369,13 @@ std::string PlanCode::sizesFit() {
         tests.push_back(fmt::format("{} <= {}", n, size_(*upper)));
     }
   }
+  std::vector<Nat> bounds;
+  for (const kernel::Kernel& k : plan_.kernels)
+    for (const Nat bound : kernel::boundsOfIndices(k))
+      if (!std::ranges::count(bounds, bound)) {
+        bounds.push_back(bound);
+        tests.push_back(fmt::format("{} <= INT_MAX", size_(bound)));
+      }
   std::string unused;
   for (const NatVar v : plan_.sizes)
     if (v.lower() <= -2147483648 && !v.upper()) unused += fmt::format("  (void){};\n", sizeNames_.at(v));

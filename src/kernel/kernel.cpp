@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "lift/diagnostic.hpp"
@@ -176,6 +178,102 @@ VarId addVariable(Kernel& kernel, std::string name, ValueType type) {
   return static_cast<VarId>(kernel.variables.size() - 1);
 }
 
+namespace {
+
+bool isOfSizes(Nat n) {
+  return std::ranges::all_of(n.variables(), [](NatVar v) { return v.role() == NatVar::Role::size; });
+}
+
+class IndexBounds {
+ public:
+  explicit IndexBounds(const Kernel& kernel) : kernel_(kernel) {
+    forEachStmt(kernel.body, [&](const Stmt& s) {
+      if (const auto* d = as<DeclareIndex>(s))
+        if (const auto* index = as<Index>(d->value)) named_.emplace(d->variable, index->value);
+      forEachNat(s, [&](Nat n) { within(n); });
+      forEachExpr(s, [&](const Expr& e) {
+        const auto* t = as<Test>(e);
+        for (const Comparison& c : t == nullptr ? std::vector<Comparison>() : t->all) {
+          add(c.lhs);
+          add(c.rhs);
+        }
+      });
+    });
+  }
+
+  std::vector<Nat> bounds;
+
+ private:
+  void within(Nat n) {
+    const bool isAtom = n.kind() != Nat::Kind::sum && n.kind() != Nat::Kind::product;
+    for (const Nat part : n.operands()) {
+      if (isAtom) add(part);
+      within(part);
+    }
+  }
+
+  void add(Nat n) {
+    if (!seen_.insert(n.node()).second) return;
+    const auto bound = magnitude(n);
+    const auto isAtMost = [](Nat a, Nat b) { return lessEqual(a, b) == Truth::proved; };
+    if (!bound || fits(*bound) || std::ranges::any_of(bounds, [&](Nat b) { return isAtMost(*bound, b); })) return;
+    std::erase_if(bounds, [&](Nat b) { return isAtMost(b, *bound); });
+    bounds.push_back(*bound);
+  }
+
+  // Buffers have fewer elements than an int counts.
+  bool fits(Nat bound) const {
+    return lessEqual(bound, largestInt) == Truth::proved || std::ranges::any_of(kernel_.arguments, [&](BufferId b) {
+             return lessEqual(bound, kernel_.buffers[b].count) == Truth::proved;
+           });
+  }
+
+  // An upper bound of the magnitude, of sizes alone; none where a variable has no bounds.
+  std::optional<Nat> magnitude(Nat n) const {
+    if (const auto c = n.constant()) return Nat(std::abs(*c));
+    if (const auto v = n.variable()) {
+      if (const auto name = named_.find(*v); name != named_.end()) return magnitude(name->second);
+      if (v->lower() < 0) return std::nullopt;
+      if (v->role() == NatVar::Role::size) return n;
+      return v->upper() ? magnitude(*v->upper()) : std::nullopt;
+    }
+    std::vector<Nat> parts;
+    for (const Nat part : n.operands()) {
+      const auto bound = magnitude(part);
+      if (!bound) return std::nullopt;
+      parts.push_back(*bound);
+    }
+    const auto isPositive = [](Nat x) { return lessEqual(0, x) == Truth::proved; };
+    switch (n.kind()) {
+      case Nat::Kind::sum: return sum(parts);
+      case Nat::Kind::product: {
+        Nat all = 1;
+        for (const Nat part : parts) all = all * part;
+        return all;
+      }
+      case Nat::Kind::floorDiv: {
+        const Nat divisor = n.operands()[1];
+        if (!isOfSizes(divisor) || lessEqual(1, divisor) != Truth::proved) return parts[0];
+        return floorDiv(parts[0], divisor) + (isPositive(n.operands()[0]) ? 0 : 1);
+      }
+      case Nat::Kind::mod: return parts[1];
+      case Nat::Kind::min:
+        return std::ranges::all_of(n.operands(), isPositive) ? min(parts[0], parts[1]) : max(parts[0], parts[1]);
+      default: return max(parts[0], parts[1]);
+    }
+  }
+
+  const Kernel& kernel_;
+  std::map<NatVar, Nat> named_;
+  std::set<const detail::NatNode*> seen_;
+};
+
+}  // namespace
+
+std::vector<Nat> boundsOfIndices(const Kernel& kernel) {
+  return kernel.sizes.empty() ? std::vector<Nat>() : IndexBounds(kernel).bounds;
+}
+
 void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes) {
   for (NatVar v : kernel.sizes) {
     const auto found = sizes.find(v);
@@ -183,19 +281,26 @@ void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& size
     if (found->second > largestInt || found->second < v.lower())
       throw UserError(ExitStatus::program, fmt::format("size {} cannot be {}", v.name(), found->second));
   }
+  const auto value = [&](NatVar v) {
+    const auto found = sizes.find(v);
+    if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
+    return found->second;
+  };
   for (BufferId b : kernel.arguments) {
     const Buffer& buffer = kernel.buffers[b];
     if (buffer.count.constant()) continue;  // then the printed index types fit it
-    const std::int64_t n = buffer.count.evaluate([&](NatVar v) {
-      const auto found = sizes.find(v);
-      if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
-      return found->second;
-    });
+    const std::int64_t n = buffer.count.evaluate(value);
     if (n > largestInt)
       throw UserError(ExitStatus::program,
                       fmt::format("{} has {} elements; kernels of symbolic size index with 32 bits", buffer.name, n),
                       "compile for constant sizes");
   }
+  for (const Nat bound : boundsOfIndices(kernel))
+    if (const std::int64_t n = bound.evaluate(value); n > largestInt)
+      throw UserError(
+          ExitStatus::program,
+          fmt::format("indices of {} come to {}; kernels of symbolic size index with 32 bits", kernel.name, n),
+          "compile for constant sizes");
 }
 
 void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
