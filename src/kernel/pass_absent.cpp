@@ -56,8 +56,11 @@ class Absent {
     }
     if (body == nullptr || anyStmt(*body, [](const Stmt& inner) { return is<If>(inner); })) return;
     std::vector<const Store*> stores;
+    std::vector<NatVar> inside;  // known in the body alone
     forEachStmt(*body, [&](const Stmt& inner) {
       if (const auto* st = as<Store>(inner)) stores.push_back(st);
+      if (const auto* f = as<For>(inner)) inside.push_back(f->index);
+      if (const auto* d = as<DeclareIndex>(inner)) inside.push_back(d->variable);
     });
     if (stores.empty()) return;
     const BufferId array = stores[0]->buffer;
@@ -78,6 +81,9 @@ class Absent {
       if (all->strides[d] < extent) return;  // elements of one place
       extent = all->strides[d] * *all->loops[d].count.constant();
     }
+    std::erase_if(all->condition, [&](const Comparison& c) {
+      return std::ranges::any_of(inside, [&](NatVar v) { return c.lhs.mentions(v) || c.rhs.mentions(v); });
+    });
     padded_[array] = std::move(*all);
   }
 

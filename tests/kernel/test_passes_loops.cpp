@@ -427,7 +427,7 @@ TEST_CASE("absent: iterations that only add what was padded with zeros are left 
 
 TEST_CASE("absent: rows that several stores fill are padded where all of them say so") {
   // Rows of 4 as an element, two in a loop of their own, and another element, which may not be padded.
-  enum class Last { padded, zero, other, branch, farther };
+  enum class Last { padded, zero, inner, other, branch, farther };
   const auto made = [](Last last) {
     Maker m;
     const auto in = m.in("in", 64), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 41);
@@ -441,6 +441,11 @@ TEST_CASE("absent: rows that several stores fill are padded where all of them sa
       return block(seq("i", 9,
                        [&](Nat i) {
                          Stmt end{fill(i, 3, {rows(i)})};
+                         // Of the loop inside alone, with a condition on its index, too.
+                         if (last == Last::inner)
+                           return block(Declare{m.var("unused"), number(0)}, seq("j", 4, [&](Nat j) {
+                                          return fill(i, j, {rows(i), {j, Relation::less, i + 3}});
+                                        }));
                          if (last == Last::zero) end = Stmt{Store{tile, 4 * i + 3, number(0)}};
                          if (last == Last::other) end = Stmt{Store{tile, 4 * i + 3, number(1)}};
                          if (last == Last::branch) end = Stmt{If{test({{4, Relation::less, i}}), block(end), {}}};
@@ -469,6 +474,7 @@ TEST_CASE("absent: rows that several stores fill are padded where all of them sa
     return pass("absent", made(last).k, options);
   };
   CHECK(bodyText(after(Last::padded)).find("if (8 * g + t + y > 0) {") != std::string::npos);
+  CHECK(bodyText(after(Last::inner)).find("if (8 * g + t + y > 0) {") != std::string::npos);
   CHECK(bodyText(after(Last::zero)).find("if (8 * g + t + y > 0) {") != std::string::npos);
   CHECK(bodyText(after(Last::other)).find("if (8 * g + t + y > 0) {") == std::string::npos);
   CHECK(bodyText(after(Last::branch)).find("if (8 * g + t + y > 0) {") == std::string::npos);
