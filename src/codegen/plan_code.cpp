@@ -369,13 +369,11 @@ std::string PlanCode::sizesFit() {
         tests.push_back(fmt::format("{} <= {}", n, size_(*upper)));
     }
   }
-  std::vector<Nat> bounds;
   for (const kernel::Kernel& k : plan_.kernels)
-    for (const Nat bound : kernel::boundsOfIndices(k))
-      if (!std::ranges::count(bounds, bound)) {
-        bounds.push_back(bound);
-        tests.push_back(fmt::format("{} <= INT_MAX", size_(bound)));
-      }
+    for (const Nat bound : kernel::boundsOfIndices(k)) {
+      const std::string test = fmt::format("{} <= INT_MAX", size_(bound));
+      if (!std::ranges::count(tests, test)) tests.push_back(test);
+    }
   std::string unused;
   for (const NatVar v : plan_.sizes)
     if (v.lower() <= -2147483648 && !v.upper()) unused += fmt::format("  (void){};\n", sizeNames_.at(v));

@@ -268,7 +268,7 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
   }
   if (isDescriptor) {
     const Workload workload = o.op == "conv" ? o.layouts.workload(parseConv(what)) : workloadNamed(o.op, what);
-    const bool chosen = !o.family.config.empty() || o.family.db.empty();
+    const bool chosen = !o.family.config.empty() || o.family.db.empty() || o.family.noTuned;
     Explained s = o.device.isGiven() ? onDevice(workload, o.family, o.device.compilesFor())
                   : chosen           ? ofWorkload(workload, o.family, {})
                                      : ofEntry(workload, o.family);
