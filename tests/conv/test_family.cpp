@@ -316,6 +316,21 @@ TEST_CASE("taps that lie in the padding of a tile take no part, whatever their w
     const auto all = finite(parseConv(layer), [](std::int64_t, std::int64_t x) { return x == 0; });
     CHECK(std::count(all.begin(), all.end(), true) == std::ssize(all));
   }
+  // Those that are beside the image of the first or last pixel of a row, wherever the row is in tiles.
+  for (const char* layer : {"ic64ih14oc32kh3ph1", "ic64ih7oc64kh3ph1", "ic16ih6iw28oc32kh3ph1", "ic64ih14oc32kh3sh2ph1",
+                            "ic8ih9iw20oc24kh5ph2", "ic32ih12iw5oc16kh1kw7ph0pw3", "ic19ih13oc33kh3ph1"}) {
+    INFO(layer);
+    const ConvSpec spec = parseConv(layer);
+    for (const bool isFirst : {true, false}) {
+      const std::int64_t tap = isFirst ? 0 : spec.kw - 1, pixel = isFirst ? 0 : spec.ow - 1;
+      if (!isFirst && pixel * spec.sw + tap - spec.padLeft < spec.iw) continue;
+      const auto all = finite(spec, [&](std::int64_t, std::int64_t x) { return x == tap; });
+      for (std::int64_t y = 0; y < spec.oh; y++) {
+        const auto at = all.begin() + (y * spec.ow + pixel) * spec.oc;
+        CHECK(std::count(at, at + spec.oc, true) == spec.oc);
+      }
+    }
+  }
 }
 
 TEST_CASE("families read and write blocks of channels") {
