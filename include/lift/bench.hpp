@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "lift/device.hpp"
 #include "lift/kernel.hpp"
 #include "lift/operator.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift::bench {
@@ -123,6 +125,21 @@ std::vector<std::vector<double>> measureInTurns(const std::vector<Contestant*>& 
 // threads spin for some milliseconds when their work is done, and would disturb whoever runs next.
 void waitUntilQuiet();
 
+// What else runs on the machine while something is measured.
+class OtherLoad {
+ public:
+  // Processors that other programs have used since the object was made, on the mean, and that the host of a virtual
+  // machine kept from it. Nothing in the first half second, for the system counts in hundredths, and nothing where it
+  // does not tell (Linux does, in /proc/stat).
+  std::optional<double> processors() const;
+
+ private:
+  static std::optional<double> seconds();  // of processor time, since the machine started
+
+  Stopwatch watch_;
+  std::optional<double> before_ = seconds();
+};
+
 struct Entry {
   std::string name;
   Setup setup;
@@ -135,6 +152,7 @@ struct Result {
   std::vector<double> times;  // of a run, as each measurement found it, in order, milliseconds
   double milliseconds = 0;    // their median
   double fastest = 0;
+  double spread = 0;  // runtime::spread of them
   Memory memory;
   double error = 0;  // largestError against what was expected
   bool ok = false;   // within the tolerance

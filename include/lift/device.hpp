@@ -218,8 +218,14 @@ struct Repetition {
 // How many runs of so many milliseconds fill `batchMilliseconds`: at least one, at most 2048.
 int runsInBatch(double milliseconds, double batchMilliseconds);
 
-// Of an even number of values the mean of the two in the middle; at least one.
+// Whether a driver is building or running kernels for this process; a handler of signals may ask.
+bool isDriverAtWork() noexcept;
+
+// What so large a part of the values, of which there is at least one, is below, by linear interpolation.
+double quantile(std::vector<double> values, double part);
 double median(std::vector<double> values);
+// Distance of the quartiles over the median; 0 for fewer than two values.
+double spread(const std::vector<double>& values);
 
 struct Timing {
   std::vector<Repetition> repetitions;  // at least one

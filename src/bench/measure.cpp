@@ -1,6 +1,10 @@
-// Turns, and results compared.
+// Turns, results compared, and what else ran.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "lift/bench.hpp"
@@ -52,6 +56,32 @@ void waitUntilQuiet() {
   }
 }
 
+std::optional<double> OtherLoad::seconds() {
+  // Waiting for a disk is idle time; what virtual machines of this one use is in `user` already.
+  std::ifstream stat("/proc/stat");
+  std::string word;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, lateInterrupts = 0, stolen = 0;
+  if (!(stat >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> lateInterrupts >> stolen))
+    return std::nullopt;
+  double ours = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage use = {};
+    if (getrusage(who, &use) != 0) return std::nullopt;
+    for (const timeval& t : {use.ru_utime, use.ru_stime})
+      ours += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  const double ticks = user + nice + system + interrupts + lateInterrupts + stolen;
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) - ours;
+}
+
+std::optional<double> OtherLoad::processors() const {
+  constexpr double shortest = 0.5;
+  const double passed = watch_.seconds();
+  const std::optional<double> now = seconds();
+  if (!before_ || !now || passed < shortest) return std::nullopt;
+  return std::max((*now - *before_) / passed, 0.0);
+}
+
 std::vector<std::vector<double>> measureInTurns(const std::vector<Contestant*>& contestants,
                                                 const TurnOptions& options) {
   ensure(options.repetitions >= 1 && options.rounds >= 1, "a measurement needs a turn");
@@ -90,6 +120,7 @@ std::vector<Result> compare(const std::map<std::string, Tensor>& expected, doubl
       r.times = std::move(*next++);
       r.fastest = *std::ranges::min_element(r.times);
       r.milliseconds = runtime::median(r.times);
+      r.spread = runtime::spread(r.times);
       r.memory = c->memory();
       r.error = largestError(c->outputs(), expected);
       r.ok = r.error <= tolerance;

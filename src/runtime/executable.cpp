@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
@@ -26,12 +27,41 @@ std::vector<LaunchTime> named(const kernel::Plan& plan, const std::vector<kernel
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  ensure(!values.empty(), "median of nothing");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+namespace {
+
+std::atomic<int> driversAtWork = 0;
+
+// While it lives, the device's driver builds or runs something.
+class DriverAtWork {
+ public:
+  explicit DriverAtWork(const DeviceInfo& device) : isDriver_(!device.builtIn()) { driversAtWork += int{isDriver_}; }
+  ~DriverAtWork() { driversAtWork -= int{isDriver_}; }
+  DriverAtWork(const DriverAtWork&) = delete;
+  DriverAtWork& operator=(const DriverAtWork&) = delete;
+
+ private:
+  const bool isDriver_;
+};
+
+}  // namespace
+
+bool isDriverAtWork() noexcept { return driversAtWork > 0; }
+
+double quantile(std::vector<double> values, double part) {
+  ensure(!values.empty(), "quantile of nothing");
+  std::ranges::sort(values);
+  const double at = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const double fraction = at - static_cast<double>(below), low = values[below];
+  const double high = fraction > 0 ? values[below + 1] : low;
+  return low == high ? low : low + fraction * (high - low);  // of infinite values, too
+}
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double spread(const std::vector<double>& values) {
+  const double middle = values.size() < 2 ? 0 : median(values);
+  return middle > 0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / middle : 0;
 }
 
 double Execution::milliseconds() const { return sum(launches); }
@@ -70,6 +100,7 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
            "the bytes of a tensor do not fit its shape");
   const DeviceMemory memory = deviceMemoryOf(plan_, binding);
   checkLimits(info_, plan_, binding, memory);
+  const DriverAtWork atWork(info_);
   upload(binding, memory, inputs);
   Prepared prepared{
       named(plan_, plan_.preparation, launch(binding, plan_.preparation, {}, 1, Timed::eachLaunch).launches),
@@ -84,16 +115,19 @@ int runsInBatch(double milliseconds, double batchMilliseconds) {
 }
 
 Repetition Executable::repeat(int runs) {
+  const DriverAtWork atWork(info_);
   Repetition r = launch(binding(), plan_.launches, plan_.loops, runs, Timed::eachLaunch);
   for (double ms : r.launches) r.milliseconds += ms;
   return r;
 }
 
 double Executable::repeatTogether(int runs) {
+  const DriverAtWork atWork(info_);
   return launch(binding(), plan_.launches, plan_.loops, runs, Timed::together).wallMilliseconds;
 }
 
 std::map<std::string, Tensor> Executable::outputs() {
+  const DriverAtWork atWork(info_);
   std::map<std::string, Tensor> all = download(binding());
   if (!plan_.faults) return all;
   const Tensor record = all.extract(plan_.buffers[static_cast<std::size_t>(*plan_.faults)].name).mapped();
@@ -149,6 +183,7 @@ Device::~Device() = default;
 std::unique_ptr<Executable> Device::load(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
                                          const LoadOptions& options) {
   verify(plan);
+  const DriverAtWork atWork(info());
   return loadChecked(plan, sizes, options);
 }
 

@@ -30,19 +30,6 @@ constexpr std::array<std::string_view, 7> statusNames = {
     "ok", "skipped", "wrong", "build_error", "build_timeout", "run_timeout", "crash"};
 constexpr std::array<std::string_view, 2> phaseNames = {"sweep", "retime"};
 
-// By linear interpolation between the order statistics.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-std::vector<double> sorted(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values;
-}
-
 }  // namespace
 
 std::string_view name(Status status) { return statusNames.at(static_cast<std::size_t>(status)); }
@@ -53,19 +40,14 @@ std::optional<Phase> phaseNamed(std::string_view name) { return lookup<Phase>(ph
 std::string utcNow() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 double Measurement::median() const {
-  return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.5);
+  return times.empty() ? std::numeric_limits<double>::infinity() : runtime::median(times);
 }
 
 double Measurement::undisturbed() const {
-  return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.25);
+  return times.empty() ? std::numeric_limits<double>::infinity() : runtime::quantile(times, 0.25);
 }
 
-double Measurement::spread() const {
-  const double middle = median();
-  if (times.size() < 2 || middle <= 0) return 0;
-  const std::vector<double> order = sorted(times);
-  return (quantile(order, 0.75) - quantile(order, 0.25)) / middle;
-}
+double Measurement::spread() const { return runtime::spread(times); }
 
 DeviceRow deviceRow(const runtime::DeviceInfo& info) {
   auto properties = nlohmann::ordered_json::parse(info.toJson());

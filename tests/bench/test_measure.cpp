@@ -1,6 +1,13 @@
 // The measurer with contestants whose times are known.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <ctime>
+#include <limits>
 #include <map>
+#include <thread>
 
 #include "lift/bench.hpp"
 #include "lift/diagnostic.hpp"
@@ -42,6 +49,42 @@ TEST_CASE("medians") {
   CHECK(runtime::median({5, 1, 3}) == 3);
   CHECK(runtime::median({4, 1, 3, 2}) == 2.5);
   CHECK_THROWS_AS(runtime::median({}), InternalError);
+  CHECK(runtime::quantile({4, 1, 3, 2, 5}, 0.25) == 2);
+  CHECK(runtime::quantile({1, 2}, 0.75) == 1.75);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CHECK(runtime::median({infinite, infinite}) == infinite);
+  CHECK(runtime::median({1, infinite}) == infinite);
+  CHECK(runtime::spread({4, 1, 3, 2, 5}) == Approx(2.0 / 3));
+  CHECK(runtime::spread({7}) == 0);
+  CHECK(runtime::spread({0, 0, 0}) == 0);
+}
+
+TEST_CASE("what other programs use is told, and what this one uses is not among it") {
+  const OtherLoad others;
+  CHECK_FALSE(others.processors());  // too early
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  const auto spin = [](double seconds) {
+    for (const Stopwatch watch; watch.seconds() < seconds;) {
+    }
+  };
+  if (child == 0) {
+    spin(10);
+    _exit(0);
+  }
+  const Stopwatch watch;
+  const std::clock_t before = std::clock();
+  spin(1);
+  const double own = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC / watch.seconds();
+  const auto processors = others.processors();
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  if (!processors) {
+    WARN("the system does not tell");
+    return;
+  }
+  CHECK(*processors > 0.1);
+  CHECK(*processors + own < std::thread::hardware_concurrency() + 0.2);
 }
 
 TEST_CASE("contestants take turns, each turn with a run that is not counted and a silence before it") {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 #include "budget.hpp"
 #include "common.hpp"
@@ -196,6 +197,7 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
 void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
   j["ms"] = r.milliseconds;
   j["min_ms"] = r.fastest;
+  j["spread"] = r.spread;
   j["gflops"] = gflops;
   j["of_peak"] = peak > 0 ? gflops / peak : 0.0;
   j["runs"] = r.times.size();
@@ -265,10 +267,11 @@ void printRow(const Row& row, std::size_t number, double peak) {
     }
     const double gflops = row.gflops(r);
     std::cout << fmt::format(
-        "  {:<18} {:>10.3f} {:>9.1f} {:>6.1f} {:>8.3f} {:>9.2f} {:>9.2f} {:>9.2f} {:>8.1e}{}  {}\n", r.name,
-        r.milliseconds, gflops, peak > 0 ? 100 * gflops / peak : 0, r.milliseconds / row.ours().milliseconds,
-        static_cast<double>(r.memory.tensors) * 1e-6, static_cast<double>(r.memory.workspace) * 1e-6,
-        static_cast<double>(r.memory.prepared) * 1e-6, r.error, r.ok ? "" : " WRONG", r.implementation);
+        "  {:<18} {:>10.3f} {:>8.1f} {:>9.1f} {:>6.1f} {:>8.3f} {:>9.2f} {:>9.2f} {:>9.2f} {:>8.1e}{}  {}\n", r.name,
+        r.milliseconds, 100 * r.spread, gflops, peak > 0 ? 100 * gflops / peak : 0,
+        r.milliseconds / row.ours().milliseconds, static_cast<double>(r.memory.tensors) * 1e-6,
+        static_cast<double>(r.memory.workspace) * 1e-6, static_cast<double>(r.memory.prepared) * 1e-6, r.error,
+        r.ok ? "" : " WRONG", r.implementation);
   }
   std::cout << std::flush;
 }
@@ -278,8 +281,9 @@ void printHeader(double peak, double emptyRun, const runtime::DeviceInfo& device
   const std::string driver = device.builtIn() ? "" : fmt::format(" ({} {})", device.platform, device.driverVersion);
   std::cout << fmt::format("{}{}: {}a run of an empty kernel takes {:.1f} us\n", device.name, driver, reached,
                            1e3 * emptyRun)
-            << fmt::format("  {:<18} {:>10} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms", "GFLOP/s",
-                           "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
+            << fmt::format("  {:<18} {:>10} {:>8} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms",
+                           "spread %", "GFLOP/s", "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err",
+                           "implementation");
 }
 
 // The geometric mean of times relative to ours, one of each row.
@@ -336,6 +340,14 @@ void printAllMeans(const std::vector<Row>& rows) {
   printMeans(rows);
 }
 
+// Implementations whose threads wait for each other lose more than others by what else runs.
+void printOthers(const bench::OtherLoad& others) {
+  constexpr double idle = 0.1;
+  if (const auto processors = others.processors(); processors && *processors > idle)
+    std::cout << fmt::format("other programs used {:.1f} of {} processors meanwhile: measure on an idle machine\n",
+                             *processors, std::thread::hardware_concurrency());
+}
+
 Subject subjectOf(Workload w, const LayoutOptions& layouts, std::string list = {}) {
   Subject subject{std::move(w), {}, {}, std::move(list)};
   subject.layer = layerOf(subject.workload);
@@ -379,6 +391,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     compiled.push_back(std::move(*one));
   }
   const ByC native = chosen(o, byC) ? processorByC(o, device->info()) : ByC();
+  const bench::OtherLoad others;
   const double peak = bench::peakGflops(*device);
   const double emptyRun = bench::emptyRun(*device, turnsOf(o));
   if (!o.json) printHeader(peak, emptyRun, device->info());
@@ -397,12 +410,14 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     Json j{{"schema", 1},
            {"device", Json::parse(device->info().toJson())},
            {"peak_gflops", peak},
-           {"empty_run_ms", emptyRun}};
+           {"empty_run_ms", emptyRun},
+           {"other_processors", others.processors() ? Json(*others.processors()) : Json()}};
     j["rows"] = Json::array();
     for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
     printJson(j);
   } else {
     printAllMeans(rows);
+    if (!device->info().builtIn()) printOthers(others);
   }
   return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
