@@ -9,6 +9,7 @@
 //   sub-groups     the device reports sub-groups, whose functions are wrong, or not there
 //   opencl-1.1     the device's compiler is one of OpenCL 1.1
 //   silent         it refuses everything, and has no log
+//   crashing       it crashes
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -82,6 +83,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
                       void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
   if (has("silent")) return CL_INVALID_BUILD_OPTIONS;
+  if (has("crashing")) __builtin_trap();
   return REAL(clBuildProgram)(program, count, devices, options, notify, data);
 }
 

@@ -59,6 +59,12 @@ refused() { # QUIRK REASON
 refused opencl-1.1 "takes OpenCL C 1.1, kernels are OpenCL C 1.2"
 refused silent "clBuildProgram failed with CL_INVALID_BUILD_OPTIONS"
 
+# One that crashes is named before the process ends.
+quirk=crashing status=0
+with "$liftc" run "$source/examples/dot.lift" -s n=100 --fill random:1 --quiet >run.log 2>&1 || status=$?
+[ "$status" -gt 128 ] || fail "status $status"
+grep -q "error: the driver or a kernel crashed" run.log || { cat run.log; fail "no word of the driver"; }
+
 # A driver that cannot be loaded is named.
 quirk=unusable
 mkdir vendors

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <string_view>
 
 #include "common.hpp"
+#include "crash.hpp"
 #include "lift/command_line.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/device.hpp"
@@ -21,6 +23,9 @@ int lift::commandLine(int argc, char** argv) {
   // Threads of OpenMP that wait long for each other lose their turns to others on a busy machine. The processes that
   // tuning measures in read this when they start.
   setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+
+  // The children of a search report how they ended by it.
+  if (argc < 2 || argv[1] != std::string_view("tune-child")) liftc::tellOfDriverCrashes();
 
   registerOperator(convOperator());
   for (Operator& op : tensorOperators()) registerOperator(std::move(op));
