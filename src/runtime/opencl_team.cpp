@@ -22,7 +22,9 @@ using kernel::Launch;
 // stand along dimension 2 of the part's own launch, whose offsets say how many groups the whole has along dimensions 0
 // and 1, and where the part begins, one group more, so that there always is an offset: PoCL 3.1 compiles a kernel once
 // for launches with and once for those without, and also for greater lengths of dimensions 0 and 1 than it has met, and
-// ends the process where launches of two such versions end at the same time.
+// ends the process where launches of two such versions end at the same time. Offsets are in groups and nothing is
+// divided by them: for launches of fewer than 2^16 work-items in each dimension PoCL tells its compiler that offsets
+// are less, too, and a division of greater ones went wrong.
 std::string idsOfParts(const kernel::NDRange& range) {
   const auto groups = [&](std::size_t d) {
     const auto global = range.global[d].constant(), local = range.local[d].constant();
@@ -31,7 +33,7 @@ std::string idsOfParts(const kernel::NDRange& range) {
   return fmt::format(
       "#undef get_group_id\n"
       "#undef get_global_id\n"
-      "#define lift_group ((uint)(get_group_id(2) + get_global_offset(2) / get_local_size(2)) - 1)\n"
+      "#define lift_group ((uint)(get_group_id(2) + get_global_offset(2)) - 1)\n"
       "#define get_group_id(d) ((d) == 0 ? lift_group % {0} : (d) == 1 ? lift_group / {0} % {1} : lift_group / ({0} * "
       "{1}))\n"
       "#define get_global_id(d) (get_group_id(d) * get_local_size(d) + get_local_id(d))\n"
@@ -228,7 +230,7 @@ class TeamExecutable : public HostExecutable {
         if (begin == end) continue;
         if (!any) setArguments(lane.kernels[k], plan().kernels[k], launch, binding, lane.buffers, lane.set[k]);
         any = true;
-        lane.queue.enqueueNDRangeKernel(lane.kernels[k], cl::NDRange(s.groups[0], s.groups[1], (begin + 1) * local[2]),
+        lane.queue.enqueueNDRangeKernel(lane.kernels[k], cl::NDRange(s.groups[0], s.groups[1], begin + 1),
                                         cl::NDRange(local[0], local[1], (end - begin) * local[2]),
                                         cl::NDRange(local[0], local[1], local[2]), nullptr,
                                         lane.compiled[k] ? nullptr : &events.emplace_back());
