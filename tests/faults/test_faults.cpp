@@ -29,7 +29,8 @@ struct JudgeInfo {
 constexpr JudgeInfo judges[] = {
     {Judge::nats, "nats", "$FAULTY/faulty_nat 'random expressions over*,proofs over*'"},
     {Judge::views, "views", "$FAULTY/faulty_views 'random compositions*'"},
-    {Judge::kernels, "kernels", "$FAULTY/faulty_kernel 'random kernels: optimised*,barriers:*,scalars:*,copies:*'"},
+    {Judge::kernels, "kernels",
+     "$FAULTY/faulty_kernel 'random kernels: optimised*,barriers:*,scalars:*,copies:*,transpose: vectors*'"},
     {Judge::programs, "programs",
      "$FAULTY/faulty_programs 'the emulator computes*,so do kernels launched*,kernels that check*,a wrong index*'"},
     {Judge::costs, "costs", "$FAULTY/faulty_programs 'the work of programs*'"},
