@@ -164,7 +164,7 @@ Config stagedSplitKPreferred(const ConvSpec& spec, const runtime::DeviceInfo& de
 // The family of those that copy to local memory that is likely the fastest of all on a GPU; empty where none is.
 std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 
-// Of the rows of taps of all windows those that lie in the image, as a share: what `blocked` computes.
+// Of the rows of taps of all windows those that lie in the image, as a share: `blocked` computes no others.
 double shareInImage(const ConvSpec& spec);
 
 void deriveBlocked(const ConvSpec& spec, Layout input, Rewriting& r);

@@ -16,9 +16,8 @@ namespace {
 extern "C" void onCrash(int signal) {
   constexpr std::string_view text =
       "error: the driver or a kernel crashed\n"
-      "  hint: another --device, --family or --config may avoid it; `liftc reduce` makes a program small, for a report "
-      "to "
-      "the driver's makers\n";
+      "  hint: another --device, --family or --config may avoid it; `liftc reduce` makes a program small, for a "
+      "report to the driver's makers\n";
   if (runtime::isDriverAtWork()) static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   raise(signal);
 }
