@@ -30,8 +30,11 @@ bool onlyMovesData(Expr e);
 // Whether evaluating the term may find its data wrong. Integers divided by literals do not, nor elements at literals
 // within the array.
 bool mayFailWithin(Expr e);
+bool mayFail(const Spine& s);  // the same, once the arguments are there
 // Whether there are evaluations of the application that leave the argument out.
 bool isOptional(const Spine& s, std::size_t argument);
+// Whether such an argument, no function, may find its data wrong.
+bool choosesWhatMayFail(const Spine& s);
 // Whether an i32 holds the number: by its bounds; where sizes are not known, by what they usually are.
 bool fitsInt(Nat n);
 // An operation on integers as one on sizes and indices, which do not wrap; nothing where they have none, or the result

@@ -31,8 +31,8 @@ bool Lowering::isByLane(Expr f) {
         (t.loop != Traits::Loop::none && t.loop != Traits::Loop::map && t.loop != Traits::Loop::generate);
     return keeps && std::ranges::any_of(e.freeVariables(), isInside);
   };
-  const bool chooses = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::ifThenElse; });
-  return anyTerm(f, isRead) || anyTerm(f, keepsOwn) || (chooses && mayFailWithin(f));
+  const auto chooses = [](Expr e) { return choosesWhatMayFail(spineOf(e)); };
+  return anyTerm(f, isRead) || anyTerm(f, keepsOwn) || anyTerm(f, chooses);
 }
 
 ViewPtr Lowering::read(Expr e, const EnvPtr& env) {

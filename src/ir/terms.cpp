@@ -74,6 +74,12 @@ bool isOptional(const Spine& s, std::size_t argument) {
   return false;
 }
 
+bool choosesWhatMayFail(const Spine& s) {
+  for (std::size_t i = 0; i < s.arguments.size(); i++)
+    if (isOptional(s, i) && !s.arguments[i].type().isFunction() && mayFailWithin(s.arguments[i])) return true;
+  return false;
+}
+
 std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
   if (!e.isLambda() && !e.isApply()) return 1;
   if (const auto found = known.find(e); found != known.end()) return found->second;
@@ -152,6 +158,8 @@ bool isSafeByLiteral(const Spine& s) {
 
 }  // namespace
 
+bool mayFail(const Spine& s) { return mayFail(s.head) && !isSafeByLiteral(s); }
+
 bool mayFailWithin(Expr e) {
   std::unordered_set<Expr> seen;
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
@@ -159,7 +167,7 @@ bool mayFailWithin(Expr e) {
     if (x.isLambda()) return visit(x.body());
     if (!x.isApply()) return mayFail(x);
     const Spine s = spineOf(x);
-    if (!isSafeByLiteral(s) && visit(s.head)) return true;
+    if (s.head.isPrimitive() ? mayFail(s) : visit(s.head)) return true;
     return std::ranges::any_of(s.arguments, visit);
   };
   return visit(e);

@@ -319,6 +319,16 @@ Strategy gathersApart() {
   return seq({attempt(function(body(everywhere(when(namesIndex, use("letUnfold")))))), apart});
 }
 
+// Choices of which lanes cannot compute what is not chosen, for it may fail, made ones of which they can. Conditions
+// that approximate functions would be computed again for each index.
+Strategy choicesInLanes() {
+  const auto mayFail = [](Expr e) {
+    const Spine s = spineOf(e);
+    return choosesWhatMayFail(s) && !approximates(s.arguments[0]);
+  };
+  return everywhere(when(mayFail, orElse(use("ifAsSelect"), orElse(use("andAsSelect"), use("orAsSelect")))));
+}
+
 // A window per lane, whatever is computed of it; of long rows no array but the result is kept.
 OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   const int outer = form.nest.outer();
@@ -333,6 +343,7 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
+    r.apply(attempt(choicesInLanes()));
     if (elementwise) r.apply(attempt(strategies::below(outer, strategies::outermost(gathersApart()))));
     if (cut.fill && windows) r.apply(strategies::filledWindows(lanes, outer));
     if (windows) r.apply(seq({paddedInMemory(), canonical()}));

@@ -41,6 +41,13 @@ std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init,
 // lanes would index with values of their own, or branches or steps may fail, or where f is no functional term.
 std::optional<Expr> mapInLanes(Expr map, Nat lanes);
 
+// if c then a else b  ->  select(c, a, b), of scalars and tuples of them; both are computed, so what may fail in one
+// takes element 0, or divides by 1, where it is not chosen. Likewise c && d -> select(c, d, false) and
+// c || d -> select(c, true, d).
+std::optional<Expr> ifAsSelect(Expr conditional);
+std::optional<Expr> andAsSelect(Expr conjunction);
+std::optional<Expr> orAsSelect(Expr disjunction);
+
 // Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every
 // index, becomes one update for each element of the input:
 //   map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f(acc, x) else acc, xs), indices(n))

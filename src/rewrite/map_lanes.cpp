@@ -271,10 +271,8 @@ class Lanes {
     const std::function<Expr(Expr)> walk = [&](Expr term) {
       if (const auto same = sameInAllLanes(term)) return *same;
       const Spine s = spineOf(term);
-      // Both branches are computed.
-      const bool safe =
-          !s.isPrim(Prim::ifThenElse) || (!mayFailWithin(s.arguments[1]) && !mayFailWithin(s.arguments[2]));
-      if (isOfScalars(s)) return all = all && safe, withParts(term, walk);
+      // All branches are computed.
+      if (isOfScalars(s)) return all = all && !choosesWhatMayFail(s), withParts(term, walk);
       if (const auto known = operands.find(term); known != operands.end()) return known->second;
       const auto vector = inLanes(term);
       if (vector && vector->type() == term.type()) return *vector;
@@ -312,7 +310,22 @@ std::optional<Expr> mapInLanes(Expr e, Nat lanes) {
 std::vector<Rule> computedVectorRules() {
   return {Rule(RuleRow{"mapInLanes", "map(f, xs) => asScalar(map(fun vs => f on vectors of w, [vectors of xs]))",
                        "lift-conv §4.3, lanes over whatever a function takes"},
-               {"w"}, [](Expr e, const Arguments& arguments) { return mapInLanes(e, arguments.at("w")); })};
+               {"w"}, [](Expr e, const Arguments& arguments) { return mapInLanes(e, arguments.at("w")); }),
+          computedRule({"ifAsSelect",
+                        "if i >= 0 && i < 5 then f((xs: [5]t)[i]) else y => select(i >= 0 && i < 5, "
+                        "f(xs[select(i >= 0 && i < 5, i, 0)]), y)",
+                        "branches computed whichever is chosen, with indices and divisors that cannot fail"},
+                       ifAsSelect),
+          computedRule({"andAsSelect",
+                        "i >= 0 && i < 5 && (xs: [5]t)[i] == y => "
+                        "select(i >= 0 && i < 5, xs[select(i >= 0 && i < 5, i, 0)] == y, false)",
+                        "the same of a condition that is asked where another holds"},
+                       andAsSelect),
+          computedRule({"orAsSelect",
+                        "i < 0 || i > 4 || (xs: [5]t)[i] == y => "
+                        "select(i < 0 || i > 4, true, xs[select(i < 0 || i > 4, 0, i)] == y)",
+                        "the same of a condition that is asked where another does not hold"},
+                       orAsSelect)};
 }
 
 }  // namespace lift::rewrite::detail

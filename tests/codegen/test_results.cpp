@@ -73,6 +73,18 @@ TEST_CASE("each lane of a vector may read another element of an array") {
   CHECK(differences(emulate(compile(program), inputs), interpret(program, inputs), 0) == "");
 }
 
+TEST_CASE("lanes evaluate no operand that they would not evaluate alone") {
+  for (const char* f : {"fun k => if k != 0 then 7 / k else 2", "fun k => select(k != 0 && 7 / k < 3, k, 2)",
+                        "fun k => select(k == 0 || 7 / k < 3, k, 2)"}) {
+    INFO(f);
+    const Program program =
+        parse(std::string("def main(x: [8]i32): [8]i32 = asScalar(mapGlb(0, fun v => vectorize(4, ") + f +
+              ", v), asVector(4, x)))");
+    const Tensors inputs{{"x", Tensor(Scalar::i32, {8})}};  // zeros
+    CHECK(differences(emulate(compile(program), inputs), interpret(program, inputs), 0) == "");
+  }
+}
+
 TEST_CASE("tuples as accumulators: the greatest element and where it is") {
   CHECK(wrong(R"(
     def main(x: [n][m]f32): [n](f32, i32) =

@@ -175,10 +175,13 @@ TEST_CASE("parts say where they stand", "[null]") {
   CHECK(lines == std::vector<std::string>{"1", "3"});
 }
 
-TEST_CASE("lanes that have ended stay as they are, and indices that end with an array read what they say", "[null]") {
+TEST_CASE(
+    "lanes that have ended stay as they are, and read only what they choose; indices that end with an array do, too",
+    "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   for (const char* name : {"elements by indices, each with a loop that ends early", "a step on a torus, written out",
-                           "neighbours that conditions choose, in a batch"})
+                           "neighbours that conditions choose, in a batch",
+                           "branches that read other elements and divide, where one is chosen only if it may"})
     CHECK(parted::errorOn(*device, caseNamed(name)) < parted::tolerance);
 }
 
