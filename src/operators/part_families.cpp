@@ -319,14 +319,17 @@ Strategy gathersApart() {
   return seq({attempt(function(body(everywhere(when(namesIndex, use("letUnfold")))))), apart});
 }
 
-// Choices of which lanes cannot compute what is not chosen, for it may fail, made ones of which they can. Conditions
-// that approximate functions would be computed again for each index.
+// Choices of which lanes cannot compute what is not chosen, for it may fail, made ones of which they can. A condition
+// is part of every index that it guards: those that approximate functions would be computed again for each, and choices
+// within choices grow with every one around them, so that large ones stay.
 Strategy choicesInLanes() {
-  const auto mayFail = [](Expr e) {
+  constexpr std::size_t largest = 500;  // nodes of a choice
+  const auto isGuarded = [](Expr e) {
     const Spine s = spineOf(e);
-    return choosesWhatMayFail(s) && !approximates(s.arguments[0]);
+    std::unordered_map<Expr, std::size_t> known;
+    return choosesWhatMayFail(s) && !approximates(s.arguments[0]) && treeSize(e, largest, known) <= largest;
   };
-  return everywhere(when(mayFail, orElse(use("ifAsSelect"), orElse(use("andAsSelect"), use("orAsSelect")))));
+  return everywhere(when(isGuarded, orElse(use("ifAsSelect"), orElse(use("andAsSelect"), use("orAsSelect")))));
 }
 
 // A window per lane, whatever is computed of it; of long rows no array but the result is kept.

@@ -117,8 +117,8 @@ inline const std::vector<Case>& cases() {
       {"branches that read other elements and divide, where one is chosen only if it may",
        "def main(xs: [n]f32, is: [n]i32): ([n]f32, [n]f32) = zip(indices(n), xs, is) |> map(fun (i, x, k) =>\n"
        "  let near = if i > 0 && i + 1 < n then cos(xs[i + 1] - xs[i - 1]) else sin(x) in\n"
-       "  if k != 0 && abs(7 / k) < n then (near, if xs[abs(7 / k)] > 0.0 then exp(xs[abs(is[abs(7 / k)] % n)]) else "
-       "x)\n"
+       "  if k != 0 && abs(7 / k) < n then\n"
+       "    (near, if xs[abs(7 / k)] > 0.0 then exp(xs[abs(is[abs(7 / k)] % n)]) else x)\n"
        "  else (x, near)) |> unzip\n",
        {{"n", 64}},
        {{P::elementwise, "vectors"}}},

@@ -175,14 +175,29 @@ TEST_CASE("parts say where they stand", "[null]") {
   CHECK(lines == std::vector<std::string>{"1", "3"});
 }
 
-TEST_CASE(
-    "lanes that have ended stay as they are, and read only what they choose; indices that end with an array do, too",
-    "[null]") {
+TEST_CASE("lanes that have ended stay as they are, and those that do not choose a branch read nothing for it",
+          "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   for (const char* name : {"elements by indices, each with a loop that ends early", "a step on a torus, written out",
                            "neighbours that conditions choose, in a batch",
                            "branches that read other elements and divide, where one is chosen only if it may"})
     CHECK(parted::errorOn(*device, caseNamed(name)) < parted::tolerance);
+}
+
+TEST_CASE("choices deep within choices stay: the indices that they guard would grow with each", "[null]") {
+  const std::string isLarge = "(i + 2 >= 0 && i + 2 < n && xs[i + 2] > 0.2)";
+  const parted::Case c{"choices",
+                       "def main(xs: [n]f32, is: [n]i32): [n]f32 = zip(indices(n), xs, is) |> map(fun (i, x, k) => "
+                       "cos(x) + (if i < 0 || k == 0 then f32(k) else (if " +
+                           isLarge + " || " + isLarge + " then (if " + isLarge +
+                           " || k == 0 then (if i + k >= 0 && i + k < n then 1.5 + xs[i + k] else f32(k)) "
+                           "else 1.5 * f32(i % k)) else (if k >= 0 && k < n && xs[k] > 0.2 then "
+                           "(if i - 1 >= 0 && i - 1 < n then 1.5 + xs[i - 1] else f32(k)) else (if " +
+                           isLarge + " then x else 1.5))) * f32(i % k)))",
+                       {{"n", 33}},
+                       {}};
+  CHECK(defaultChoice(partsOf(parted::load(c)).parts.at(0)).family == "default");
+  CHECK(parted::errorOn(*runtime::makeEmulatorDevice(), c) < parted::tolerance);
 }
 
 TEST_CASE("a list that a work-item keeps is read by indices, without padding", "[null]") {
