@@ -618,14 +618,15 @@ class OpenclPrinter final : public Printer {
 
   // A function of all work-items of a group. With sub-groups, which who builds the kernel asks for on devices that
   // report them, these reduce in registers, and one work-item of each leaves what it has to all; else work-items add up
-  // in halves.
+  // in halves. It has to be inlined: local memory that calls alone mention is a variable of the process with PoCL 3.1,
+  // which the groups on all of its threads share.
   std::string combination(Op op, Scalar scalar) {
     const ValueType t{scalar, 1};
     const auto of = [&](const char* a, const char* b) { return dialect_.operation(op, t, {Text{a}, Text{b}}).text; };
     const bool hasBuiltin =
         (op == Op::add || op == Op::min || op == Op::max) && (info(scalar).bytes >= 4 || scalar == Scalar::h16);
     return fmt::format(
-        "static inline {0} group_reduce_{1}_{2}({0} x, __local {6}* parts) {{\n{3}"
+        "__attribute__((always_inline)) static inline {0} group_reduce_{1}_{2}({0} x, __local {6}* parts) {{\n{3}"
         "  const uint l = get_local_id(0);\n"
         "  barrier(CLK_LOCAL_MEM_FENCE);\n"
         "  parts[l] = x;\n"
