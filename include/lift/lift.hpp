@@ -58,6 +58,7 @@
 #include "lift/kernel_walk.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/plan_memory.hpp"
+#include "lift/vector_access.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/compile_target.hpp"

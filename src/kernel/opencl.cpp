@@ -76,7 +76,6 @@ class OpenclDialect final : public Dialect {
   std::map<std::string, std::string> functions;  // that the kernel calls, by name
   std::map<std::string, ValueType> streamed;     // types that are stored past the caches
   bool prefetches = false;
-  bool wholeLoads = false;  // sums of nothing but vectors of global memory
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
 
@@ -267,8 +266,6 @@ class OpenclDialect final : public Dialect {
     }
     if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
     if (isAligned(t, from)) return fmt::format("*(const {} {}*)({})", space(from), type(t), from.pointer());
-    if (wholeLoads && from.buffer.space == AddressSpace::global && t.width != 3)
-      return fmt::format("{}({})", loaded(t), from.pointer());
     return fmt::format("vload{}(0, {})", t.width, from.pointer());
   }
   std::string store(ValueType t, const Place& to, const std::string& value) override {
@@ -366,17 +363,6 @@ class OpenclDialect final : public Dialect {
     return name;
   }
 
-  // PoCL makes what vloadn gives of halves, these of theirs, down to pairs, and LLVM computes sums of two such vectors
-  // by pairs.
-  std::string loaded(ValueType t) {
-    const std::string own = type(t), scalar = type({t.scalar, 1});
-    return function("load_" + own, own, fmt::format("const __global {}* p", scalar),
-                    fmt::format("#ifdef POCL_DEVICE_ADDRESS_BITS\n"
-                                "  typedef {0} whole __attribute__((aligned(sizeof({1}))));\n"
-                                "  return *(const __global whole*)p;\n#else\n  return vload{2}(0, p);\n#endif\n",
-                                own, scalar, t.width));
-  }
-
   // Halves loaded and stored as vectors where the compiler has the type half: vload_half and vstore_half access them
   // one by one.
   std::string halvesLoaded(ValueType t, const Place& p) {
@@ -463,26 +449,9 @@ class OpenclDialect final : public Dialect {
   OpenclOptions options_;
 };
 
-// How many vectors of memory an expression adds and subtracts, and nothing else.
-int loadsAdded(const Expr& e) {
-  if (is<Load>(e)) return e.type.width > 2 ? 1 : 0;
-  const auto* o = as<Operation>(e);
-  if (o == nullptr || (o->op != Op::add && o->op != Op::sub)) return 0;
-  int all = 0;
-  for (const ExprPtr& x : o->args) {
-    const int n = loadsAdded(*x);
-    if (n == 0) return 0;
-    all += n;
-  }
-  return all;
-}
-
 class OpenclPrinter final : public Printer {
  public:
-  OpenclPrinter(const Kernel& kernel, const OpenclOptions& options) : Printer(kernel, dialect_), dialect_(options) {
-    dialect_.wholeLoads =
-        anyStmt(kernel.body, [](const Stmt& s) { return anyExpr(s, [](const Expr& e) { return loadsAdded(e) > 2; }); });
-  }
+  OpenclPrinter(const Kernel& kernel, const OpenclOptions& options) : Printer(kernel, dialect_), dialect_(options) {}
 
   std::string run() {
     const std::string name = write_.names.take(kernel_.name);

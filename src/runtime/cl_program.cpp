@@ -10,6 +10,7 @@
 #include "build_failure.hpp"
 #include "cache.hpp"
 #include "lift/stopwatch.hpp"
+#include "lift/vector_access.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -85,7 +86,7 @@ class Builder {
   }
 
   void build(const ProgramGroup& group) {
-    const std::string source = concatenate(group.sources);
+    const std::string source = kernel::vectorAccess(group.sources) + concatenate(group.sources);
     const Digest key = cacheKey({source, options_, info_.platform, info_.platformVersion, info_.name, info_.vendor,
                                  info_.driverVersion, info_.deviceVersion});
     if (fromCache(group, key)) return;

@@ -31,7 +31,7 @@ const std::map<std::string, Module> modules = {
        "process", "files", "listed", "free_memory", "image_layout", "interning", "node", "compile_target"}}},
     {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
-    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
+    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "vector_access", "emulator"}}},
     {"ir",
      {{"nat", "tensor"},
       {"type", "expr", "build", "terms", "canonical", "primitive", "syntax", "interpreter", "inputs", "exact"}}},

@@ -297,28 +297,6 @@ TEST_CASE("print: bits of vectors are counted in all lanes at once where the bui
                               "}\n") != std::string::npos);
 }
 
-TEST_CASE("print: sums of vectors of memory alone are of vectors that are loaded whole") {
-  const auto printed = [](int loads) {
-    Maker m;
-    const auto in = m.in("in", 64), out = m.out("out", 8);
-    ExprPtr sum = load(in, 0, vec(8));
-    for (int i = 1; i < loads; i++) sum = add(sum, load(in, i, vec(8)));
-    m.k.body = block(Store{out, 0, sum});
-    verify(m.k);
-    return printOpenCL(m.k);
-  };
-  CHECK(printed(3).find("load_float8(in) + load_float8(in + 1) + load_float8(in + 2)") != std::string::npos);
-  CHECK(printed(3).find("static inline float8 load_float8(const __global float* p) {\n"
-                        "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
-                        "  typedef float8 whole __attribute__((aligned(sizeof(float))));\n"
-                        "  return *(const __global whole*)p;\n"
-                        "#else\n"
-                        "  return vload8(0, p);\n"
-                        "#endif\n"
-                        "}\n") != std::string::npos);
-  CHECK(printed(2).find("vload8(0, in) + vload8(0, in + 1)") != std::string::npos);
-}
-
 TEST_CASE("print: double precision asks for its extension, and only then") {
   Maker m;
   const auto out = m.out("out", 4, Scalar::f64);

@@ -1,4 +1,6 @@
 // On the default OpenCL device.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -31,6 +33,41 @@ void checkSum(const Execution& e, std::int64_t n) {
   CHECK(wrong == 0);
 }
 
+// Moves vectors of every width between arrays in all kinds of memory, at odd places. out[width's rank][i] is i, but for
+// as many elements from 2 on as two vectors have: the first is elements `width + 1`, …, the second the table's from 3
+// on.
+constexpr std::int64_t moved = 40;
+
+kernel::Plan vectorMoves(const std::string& type, const std::string& extension) {
+  const Nat results = 4 * moved;
+  std::string table, body;
+  for (int i = 0; i < moved; i++) table += fmt::format("{}, ", 100 - i);
+  for (int rank = 0; rank < 4; rank++)
+    body += fmt::format(
+        "  for (int i = 0; i < {0}; i++) own[i] = in[i], near[i] = 0, far[i] = 0;\n"
+        "  vstore{1}(vload{1}(1, own + 1), 0, near + 3);\n"
+        "  vstore{1}(vload{1}(0, near + 3), 1, far + 1);\n"
+        "  vstore{1}(vload{1}(1, far + 1), 0, own + 2);\n"
+        "  vstore{1}(vload{1}(0, table + 3), 1, own + 2);\n"
+        "  for (int i = 0; i < {0}; i++) out[i + {2}] = own[i];\n",
+        moved, 2 << rank, rank * moved);
+  kernel::Plan p;
+  p.name = "moves";
+  p.buffers = {planBuffer("in", {moved}, Role::input), planBuffer("far", {4 * moved}, Role::temporary),
+               planBuffer("out", {results}, Role::output)};
+  p.kernels = {kernelOf(
+      "move", {parameter("in", moved, true), parameter("far", 4 * moved, false), parameter("out", results, false)}, {},
+      1, 1)};
+  p.sources = {
+      fmt::format("{3}__constant {0} table[{1}] = {{{4}}};\n"
+                  "__kernel void move(__global const float* in, __global float* memory, __global float* out) {{\n"
+                  "  __local {0} near[{1}];\n  {0} own[{1}];\n  __global {0}* far = (__global {0}*)memory;\n{2}}}\n",
+                  type, moved, body,
+                  extension.empty() ? "" : fmt::format("#pragma OPENCL EXTENSION {} : enable\n", extension), table)};
+  p.launches = {{0, {0, 1, 2}}};
+  return p;
+}
+
 }  // namespace
 
 TEST_CASE("OpenCL devices are listed with their properties", "[cl]") {
@@ -61,6 +98,41 @@ TEST_CASE("a plan of symbolic size runs for every size", "[cl]") {
     CHECK(e.wallMilliseconds > 0);
     CHECK(e.memory.total() == 3 * 4 * n);
   }
+}
+
+TEST_CASE("vectors of every type are loaded and stored at any place of every memory", "[cl]") {
+  const auto device = openDevice();
+  Tensor in(Scalar::f32, {moved});
+  for (std::int64_t i = 0; i < moved; i++) in.set(i, static_cast<double>(i));
+  int types = 0;
+  for (const auto& [type, extension] : {std::pair("char", ""),
+                                        {"uchar", ""},
+                                        {"short", ""},
+                                        {"ushort", ""},
+                                        {"int", ""},
+                                        {"uint", ""},
+                                        {"long", ""},
+                                        {"ulong", ""},
+                                        {"float", ""},
+                                        {"double", "cl_khr_fp64"},
+                                        {"half", "cl_khr_fp16"}}) {
+    if (*extension != '\0' && !device->info().hasExtension(extension)) continue;
+    INFO(type);
+    const Execution e = device->load(vectorMoves(type, extension))->run({{"in", in}});
+    const Tensor& out = e.outputs.at("out");
+    int wrong = 0;
+    for (std::int64_t rank = 0; rank < 4; rank++)
+      for (std::int64_t i = 0; i < moved; i++) {
+        const std::int64_t width = 2 << rank, lane = i - 2;
+        const std::int64_t wanted = lane < 0 || lane >= 2 * width ? i
+                                    : lane < width                ? width + 1 + lane
+                                                                  : 97 + width - lane;
+        wrong += out.get(rank * moved + i) == static_cast<double>(wanted) ? 0 : 1;
+      }
+    CHECK(wrong == 0);
+    types++;
+  }
+  CHECK(types >= 9);
 }
 
 TEST_CASE("kernels of a plan share a program, temporaries carry values between them", "[cl]") {
