@@ -7,6 +7,10 @@ namespace {
 
 constexpr int deepest = 2;  // of the terms that are drawn, below the root
 
+const std::vector<Op> ofTruths = {Op::logicalAnd, Op::logicalOr};
+
+bool isOfTruths(Type type) { return lift::scalarOf(type) == Scalar::boolean; }
+
 }  // namespace
 
 Type integerType(Type type) {
@@ -83,8 +87,8 @@ std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) 
 }
 
 Expr RandomTerms::operation(Expr a, Expr b) {
-  static const std::vector<Op> ops = {Op::add, Op::sub, Op::mul, Op::min, Op::max};
-  return build::operation(random_.pick(ops), {a, b});
+  static const std::vector<Op> ofNumbers = {Op::add, Op::sub, Op::mul, Op::min, Op::max};
+  return build::operation(random_.pick(isOfTruths(a.type()) ? ofTruths : ofNumbers), {a, b});
 }
 
 // Some scalar in a value of the scope.
@@ -106,8 +110,10 @@ std::optional<Expr> RandomTerms::scalarOf(Expr e, Scalar type) {
 
 std::optional<Expr> RandomTerms::scalar(Scalar type, const Scope& scope, int depth) {
   if (computes_ && depth > 0 && !random_.oneIn(3)) {
-    const auto a = scalar(type, scope, depth - 1), b = scalar(type, scope, depth - 1);
-    return operation(*a, *b);
+    const bool compares = type == Scalar::boolean && !random_.oneIn(3);
+    const Scalar of = compares ? Scalar::i32 : type;
+    const auto a = scalar(of, scope, depth - 1), b = scalar(of, scope, depth - 1);
+    return compares ? build::operation(Op::lt, {*a, *b}) : operation(*a, *b);
   }
   if (!scope.empty() && !random_.oneIn(6))
     if (const auto found = scalarOf(random_.pick(scope), type)) return found;
@@ -151,13 +157,13 @@ std::optional<Expr> RandomTerms::array(Type type, const Scope& scope, int depth)
 }
 
 std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope) {
-  static const std::vector<Op> ops = {Op::add, Op::mul, Op::min, Op::max};
+  static const std::vector<Op> ofNumbers = {Op::add, Op::mul, Op::min, Op::max};
   const Type type = accumulator.type();
   if (type.isTuple()) return std::nullopt;
   const auto element = draw(type, scope, 1);
   if (!element) return std::nullopt;
   if (!type.isArray()) {
-    const Op op = random_.pick(ops);
+    const Op op = random_.pick(isOfTruths(type) ? ofTruths : ofNumbers);
     return random_.oneIn(2) ? build::operation(op, {accumulator, *element})
                             : build::operation(op, {*element, accumulator});
   }
@@ -179,7 +185,7 @@ std::optional<Expr> RandomTerms::linear(Type type, Expr of) {
     }
     return build::call(Prim::arrayOf, elements);
   }
-  if (!type.isScalar()) return std::nullopt;
+  if (!type.isScalar() || isOfTruths(type)) return std::nullopt;
   const auto term = [&]() -> std::optional<Expr> {
     const auto x = scalarOf(of, type.scalar());
     if (!x) return std::nullopt;

@@ -78,6 +78,26 @@ TEST_CASE("broken rules are found wrong") {
   CHECK(print(parseProgram(*addSource("before.lift", before))) == before);
 }
 
+TEST_CASE("functions that give truths are drawn") {
+  const auto check = [](const std::string& text) {
+    INFO(text << ", seed " << seed);
+    return checkRule(Rule("choice", text), {.samples = 100, .seed = seed});
+  };
+  for (const char* text :
+       {"map(fun x => if f(x) then g(x) else h(x), xs) => map(fun x => if !f(x) then h(x) else g(x), xs)",
+        "map(fun x => f(x) && g(x), xs) => map(fun x => !(!g(x) || !f(x)), xs)"}) {
+    const CheckResult r = check(text);
+    if (r.disagreement) {
+      UNSCOPED_INFO(r.disagreement->what << "\n" << print(r.disagreement->before));
+    }
+    CHECK(!r.disagreement);
+    CHECK(r.samples == 100);
+  }
+  CHECK(check("map(fun x => if f(x) then g(x) else h(x), xs) => map(fun x => if f(x) then h(x) else g(x), xs)")
+            .disagreement);
+  CHECK(check("map(fun x => f(x) && g(x), xs) => map(fun x => f(x) || g(x), xs)").disagreement);
+}
+
 TEST_CASE("a tile step that changes lengths is refused when the rule is built") {
   CHECK_THROWS_WITH(
       Rule("wrong", "split(k, slide(n, s, xs)) => map(fun t => slide(n, s, t), slide((k - 1) * s + n, s, xs))"),

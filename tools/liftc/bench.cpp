@@ -380,12 +380,14 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     for (const Subject& subject : subjects)
       if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json))
         return interruptedStatus;
+  const InterruptGuard guard;
   std::optional<tune::Database> db;
   if (o.keep) db = tune::Database::open(databasePath(o.family.db));
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledWorkload> compiled;
   for (Subject& subject : subjects) {
+    if (InterruptGuard::isInterrupted()) break;
     auto one = compileChosen(subject, o, *device);
     if (!one) return 0;
     compiled.push_back(std::move(*one));
@@ -397,7 +399,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   if (!o.json) printHeader(peak, emptyRun, device->info());
   std::vector<Row> rows;
   bool ok = true;
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
+  for (std::size_t i = 0; i < subjects.size() && !InterruptGuard::isInterrupted(); ++i) {
     rows.push_back(measure(subjects[i], compiled[i], o, *device, native));
     ok = ok && rows.back().ours().ok;
     if (!o.json) {
@@ -406,19 +408,23 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     }
     if (db) remember(rows.back(), device->info(), *db);
   }
+  const bool interrupted = rows.size() < subjects.size();
   if (o.json) {
     Json j{{"schema", 1},
            {"device", Json::parse(device->info().toJson())},
            {"peak_gflops", peak},
            {"empty_run_ms", emptyRun},
-           {"other_processors", others.processors() ? Json(*others.processors()) : Json()}};
+           {"other_processors", others.processors() ? Json(*others.processors()) : Json()},
+           {"interrupted", interrupted}};
     j["rows"] = Json::array();
     for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
     printJson(j);
   } else {
     printAllMeans(rows);
     if (!device->info().builtIn()) printOthers(others);
+    if (interrupted) std::cout << fmt::format("interrupted: {} of {} were measured\n", rows.size(), subjects.size());
   }
+  if (interrupted) return interruptedStatus;
   return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
