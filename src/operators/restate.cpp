@@ -403,6 +403,32 @@ std::optional<Path> elementWorth(const Spine& reduction, const std::function<boo
   return found;
 }
 
+// Reductions of tuples over indices: what a step reads at its index alone, and computes of it, by maps of their own, as
+// sums have them.
+Strategy readsApart() {
+  const auto reads = [](Expr e) { return anyTerm(e, [](Expr x) { return spineOf(x).isCall(Prim::at); }); };
+  const Strategy apart = [=](Expr e, Rewriting& r) -> std::optional<Expr> {
+    constexpr int most = 4;
+    const Spine s = spineOf(e);
+    if (!s.isCall(Prim::reduce) || !e.type().isTuple() || !s.arguments[1].isLambda() ||
+        !build::isIndices(s.arguments[2]))
+      return std::nullopt;
+    std::optional<Expr> now;
+    for (int i = 0; i < most; i++) {
+      const auto place = elementWorth(spineOf(now.value_or(e)), reads);
+      if (!place) break;
+      const auto next =
+          seq({use(ruleAt("reduceFission", *place)), at(Path{1, 1}, attempt(use("mapOfFirst")))})(now.value_or(e), r);
+      if (!next) break;
+      now = next;
+    }
+    return now;
+  };
+  const auto isOfTuples = [](Expr e) { return spineOf(e).isCall(Prim::reduce) && e.type().isTuple(); };
+  return seq({attempt(normalise({"idAway"})), attempt(everywhere(when(isOfTuples, repeat(use("digitsOfReduced"))))),
+              attempt(normalise({"letInline"})), everywhere(apart)});
+}
+
 // Where an element of a long reduction is computed in loops of its own.
 std::optional<Path> costlyElementIn(const Spine& reduction) {
   constexpr double fewElements = 256, shortest = 16;
@@ -573,6 +599,7 @@ Program restated(const Program& program, bool inOrder) {
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
   const bool tabled = r.tryApply(strategies::tablesOfIndices(approximates));
+  r.tryApply(readsApart());
   bool indexed = r.tryApply(digitsApart());
   for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(rulesOfIndices(rule, true));
   r.tryApply(rulesOfIndices("windowsBesideIndices", false));

@@ -98,6 +98,7 @@ std::optional<Expr> windowsBesideIndices(Expr generate);
 // generate(n * m, fun t => f(t / m, t % m))  ->  join(generate(n, fun a => generate(m, fun b => f(a, b)))), also where
 // multiples of m divide t.
 std::optional<Expr> digitsOfIndices(Expr generate);
+std::optional<Expr> digitsOfReduced(Expr reduce);
 
 // reduceByIndex(zs, fun (z, v) => g(v), xs)  ->  map(fun (z, k) => if k < 0 then z else g(xs[k].1), zip(zs, last)),
 // where last has the greatest k for each index:

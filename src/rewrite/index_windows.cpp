@@ -68,42 +68,76 @@ std::optional<Expr> windowsOfIndices(Expr e) {
   return reads.empty() ? std::nullopt : std::optional(etaLong(replaceTerms(e, reads)));
 }
 
-std::optional<Expr> digitsOfIndices(Expr e) {
-  const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::generate)) return std::nullopt;
-  const auto count = s.head.nats()[0].constant();
-  const Expr t = s.arguments[0].parameter(), body = s.arguments[0].body();
+namespace {
+
+// What is computed of an index t below `count` by its quotient and remainder alone, of the rows and columns in its
+// place.
+struct Digits {
+  std::int64_t rows, columns;
+  Expr term;
+};
+std::optional<Digits> digitsIn(Expr term, Expr t, std::optional<std::int64_t> count, Expr row, Expr column) {
   // t / c and t % c, of which the least c is the length of the rows.
   std::vector<std::pair<Expr, std::int64_t>> digits;
   std::int64_t length = 0;
-  anyTerm(body, [&](Expr term) {
-    const Spine d = spineOf(term);
+  anyTerm(term, [&](Expr part) {
+    const Spine d = spineOf(part);
     if (!d.isPrim(Prim::op) || d.arguments.size() != 2 || d.arguments[0] != t) return false;
     const auto c = d.head.op() == Op::div || d.head.op() == Op::mod ? integerOf(d.arguments[1]) : std::nullopt;
-    if (c && *c > 1) digits.emplace_back(term, *c);
+    if (c && *c > 1) digits.emplace_back(part, *c);
     if (c && *c > 1 && (length == 0 || *c < length)) length = *c;
     return false;
   });
   if (!count || length == 0 || *count % length != 0 || *count <= length) return std::nullopt;
-  const Expr row = Expr::variable(t.name(), t.type()), column = Expr::variable(t.name(), t.type());
   std::unordered_map<Expr, Expr> now;
-  for (const auto& [term, c] : digits) {
+  for (const auto& [part, c] : digits) {
     if (c % length != 0) return std::nullopt;
-    const bool isQuotient = spineOf(term).head.op() == Op::div;
+    const bool isQuotient = spineOf(part).head.op() == Op::div;
     if (c == length)
-      now.emplace(term, isQuotient ? row : column);
+      now.emplace(part, isQuotient ? row : column);
     else if (isQuotient)
-      now.emplace(term, operation(Op::div, {row, integer(c / length)}));
+      now.emplace(part, operation(Op::div, {row, integer(c / length)}));
     else
       now.emplace(
-          term,
+          part,
           operation(Op::add,
                     {operation(Op::mul, {operation(Op::mod, {row, integer(c / length)}), integer(length)}), column}));
   }
-  const Expr element = replaceTerms(body, now);
-  if (element.hasFree(t)) return std::nullopt;
-  const Expr ofRow = call(Prim::generate, {length}, {Expr::lambda(column, element)});
-  return call(Prim::join, {call(Prim::generate, {*count / length}, {Expr::lambda(row, ofRow)})});
+  const Expr apart = replaceTerms(term, now);
+  if (anyTerm(apart, [&](Expr part) { return part == t; })) return std::nullopt;
+  return Digits{*count / length, length, apart};
+}
+
+Expr indicesBelow(std::int64_t count) {
+  const Expr i = Expr::variable("i", Type::scalar(Scalar::i32));
+  return call(Prim::generate, {count}, {Expr::lambda(i, i)});
+}
+
+}  // namespace
+
+std::optional<Expr> digitsOfIndices(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::generate)) return std::nullopt;
+  const Expr t = s.arguments[0].parameter();
+  const Expr row = Expr::variable(t.name(), t.type()), column = Expr::variable(t.name(), t.type());
+  const auto digits = digitsIn(s.arguments[0].body(), t, s.head.nats()[0].constant(), row, column);
+  if (!digits) return std::nullopt;
+  const Expr ofRow = call(Prim::generate, {digits->columns}, {Expr::lambda(column, digits->term)});
+  return call(Prim::join, {call(Prim::generate, {digits->rows}, {Expr::lambda(row, ofRow)})});
+}
+
+std::optional<Expr> digitsOfReduced(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isCall(Prim::reduce) || !s.arguments[1].isLambda() || !isIndices(s.arguments[2])) return std::nullopt;
+  const Expr p = s.arguments[1].parameter(), t = get(p, 1);
+  const Expr outer = Expr::variable(p.name(), p.type()), inner = Expr::variable(p.name(), p.type());
+  const auto digits =
+      digitsIn(s.arguments[1].body(), t, s.arguments[2].type().length().constant(), get(outer, 1), get(inner, 1));
+  if (!digits) return std::nullopt;
+  const Expr step = replaceTerms(digits->term, {{get(p, 0), get(inner, 0)}});
+  if (step.hasFree(p)) return std::nullopt;
+  const Expr ofRow = call(Prim::reduce, {get(outer, 0), Expr::lambda(inner, step), indicesBelow(digits->columns)});
+  return call(Prim::reduce, {s.arguments[0], Expr::lambda(outer, ofRow), indicesBelow(digits->rows)});
 }
 
 }  // namespace lift::rewrite::detail

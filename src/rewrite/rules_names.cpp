@@ -330,6 +330,12 @@ std::vector<Rule> namingRules() {
                     "f((a, b)))))",
                     "an index of rows and columns"},
                    digitsOfIndices),
+      computedRule({"digitsOfReduced",
+                    "reduce(i, fun (acc, t) => f((acc, t / 3, t % 3)), generate(n * 3, fun t => t)) => reduce(i, fun "
+                    "(acc, a) => reduce(acc, fun (acc, b) => f((acc, a, b)), generate(3, fun b => b)), generate(n, fun "
+                    "a => a))",
+                    "the same of indices that are reduced"},
+                   digitsOfReduced),
       computedRule({"mapFusionOfZipped",
                     "map(fun (x, y) => f((x, y)), zip(map(g, xs), ys)) => map(fun (x, y) => let(fun z => f((z, y)), "
                     "g(x)), zip(xs, ys))",

@@ -550,6 +550,14 @@ inline const std::vector<Case>& cases() {
        "weights)\n",
        {{"h", 5}, {"w", 16}},
        {{P::stencil, "strips"}}},
+      {"means of several sums at once, over the digits of an index",
+       "def main(x: [h + 4][w + 4]f32): [h][w]f32 = generate2D(h, w, fun (i, j) =>\n"
+       "  let (total, weight) = reduce((0.0, 0.0), fun ((t, s), k) => let a = k / 3 in let b = k % 3 in\n"
+       "    let like = exp(-sum(join(generate2D(3, 3, fun (p, q) =>\n"
+       "      square(x[i + 1 + p][j + 1 + q] - x[i + a + p][j + b + q]))))) in\n"
+       "    (t + like * x[i + a + 1][j + b + 1], s + like), indices(9)) in total / weight)\n",
+       {{"h", 5}, {"w", 16}},
+       {{P::stencil, "strips"}}},
       {"a stencil of what a map and a stencil compute",
        "def twice(f, x) = x |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(f)\n"
        "def main(x: [h][w]f32): [h][w]f32 = map2D(square, x) |> twice(fun s => s[0][1] + s[2][1] - s[1][0])\n"

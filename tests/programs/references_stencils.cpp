@@ -150,6 +150,25 @@ void addStencils(Table& table) {
       return total / weight;
     });
   });
+  table.add("borders", "nonLocal", {{{"h", 16}, {"w", 20}}, {{"h", 1}, {"w", 7}}}, 200, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(0) - 6, x.size(1) - 6}, [&](Int i, Int j) {
+      double total = 0, weight = 0;
+      for (Int a = 0; a < 5; a++)
+        for (Int b = 0; b < 5; b++) {
+          double away = 0;
+          for (Int p = 0; p < 3; p++)
+            for (Int q = 0; q < 3; q++) {
+              const double d = x(i + 2 + p, j + 2 + q) - x(i + a + p, j + b + q);
+              away += d * d;
+            }
+          const double like = std::exp(-2 * away);
+          total += like * x(i + a + 1, j + b + 1);
+          weight += like;
+        }
+      return total / weight;
+    });
+  });
   table.add("borders", "reaction", {{{"h", 16}, {"w", 32}}, {{"h", 1}, {"w", 7}}}, 30, [](const Tensors& in) {
     const Grid u(in, "u"), v(in, "v");
     const Int h = u.size(0), w = u.size(1);
