@@ -25,8 +25,15 @@ bool Binder::accumulates(Expr term) const {
 }
 
 std::optional<std::vector<Expr>> Binder::arraysOf(Expr term) const {
-  if (!isLoop || variable.type() != value.type().element()) return std::nullopt;
-  const auto used = usedOfZip(variable, value, term);
+  if (!isLoop) return std::nullopt;
+  Expr x = variable;
+  if (variable.type() != value.type().element()) {  // of a fold
+    const Expr element = build::get(variable, 1);
+    x = Expr::variable("x", element.type());
+    term = replaceTerms(term, {{element, x}});
+    if (term.hasFree(variable)) return std::nullopt;
+  }
+  const auto used = usedOfZip(x, value, term);
   if (!used) return std::nullopt;
   std::vector<Expr> arrays;
   for (const auto& [element, array] : *used) arrays.push_back(array);

@@ -202,7 +202,8 @@ Strategy sumsTogether() {
     const Spine s = spineOf(e);
     return s.isPrim(Prim::reduce) && isLoop(s) && spineOf(s.arguments.back()).isPrim(Prim::join);
   };
-  return seq({keptOutsideLoops(), strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}),
+  return seq({keptOutsideLoops(), strategies::fused(), attempt(everywhere(use("factorsOutOfSum"))),
+              normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}),
               attempt(everywhere(when(ofJoined, argument(normalise({"joinMap", "joinMapZip"}))))),
               strategies::fused()});
 }

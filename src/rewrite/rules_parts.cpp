@@ -124,6 +124,54 @@ std::optional<Expr> reduceOfReductions(Expr e) {
   return std::nullopt;
 }
 
+// The factors of a product, from the left.
+std::vector<Expr> factorsOf(Expr product) {
+  const Spine s = spineOf(product);
+  if (!s.isPrim(Prim::op) || s.head.op() != Op::mul || s.arguments.size() != 2) return {product};
+  std::vector<Expr> factors = factorsOf(s.arguments[0]);
+  for (const Expr f : factorsOf(s.arguments[1])) factors.push_back(f);
+  return factors;
+}
+
+Expr productOf(const std::vector<Expr>& factors) {
+  Expr product = factors[0];
+  for (std::size_t i = 1; i < factors.size(); i++) product = operation(Op::mul, {product, factors[i]});
+  return product;
+}
+
+// What the function of a sum adds to its accumulator, if it does nothing else.
+std::optional<Expr> addendOf(Expr f) {
+  if (!f.isLambda()) return std::nullopt;
+  const Spine add = spineOf(f.body());
+  if (!add.isPrim(Prim::op) || add.head.op() != Op::add || !f.body().type().isScalar() ||
+      !isFloat(f.body().type().scalar()))
+    return std::nullopt;
+  const Expr acc = get(f.parameter(), 0), x = Expr::variable("x", get(f.parameter(), 1).type());
+  for (std::size_t i = 0; i < 2; i++) {
+    const Expr addend = add.arguments[1 - i];
+    if (add.arguments[i] == acc && !replaceTerms(addend, {{get(f.parameter(), 1), x}}).hasFree(f.parameter()))
+      return addend;
+  }
+  return std::nullopt;
+}
+
+// Where two factors and more are left in the inner sum, and what leaves it depends on the outer one's element.
+std::optional<Expr> factorsOutOfSum(Expr e) {
+  const Spine s = spineOf(e);
+  const auto added = s.isCall(Prim::reduce) ? addendOf(s.arguments[1]) : std::nullopt;
+  const Spine sum = added ? spineOf(*added) : s;
+  const auto product = added && sum.isCall(Prim::reduce) ? addendOf(sum.arguments[1]) : std::nullopt;
+  if (!product || !sum.arguments[0].isLiteral() || sum.arguments[0].value().asDouble() != 0) return std::nullopt;
+  const Expr p = s.arguments[1].parameter(), q = sum.arguments[1].parameter();
+  std::vector<Expr> inside, outside;
+  for (const Expr f : factorsOf(*product)) (f.hasFree(q) ? inside : outside).push_back(f);
+  if (inside.size() < 2 || std::ranges::none_of(outside, [&](Expr f) { return f.hasFree(p); })) return std::nullopt;
+  const Expr left =
+      reduce(sum.arguments[0], Expr::lambda(q, operation(Op::add, {get(q, 0), productOf(inside)})), sum.arguments[2]);
+  outside.push_back(left);
+  return reduce(s.arguments[0], Expr::lambda(p, operation(Op::add, {get(p, 0), productOf(outside)})), s.arguments[2]);
+}
+
 }  // namespace
 
 std::optional<Expr> reduceByIndexInChunks(Expr e, Nat chunk) {
@@ -263,6 +311,12 @@ std::vector<Rule> chunkingRules() {
                     "reduce(i, fun (acc, x) => reduce(acc, fun (a, y) => a + f(y), g(x)), xs)",
                     "a sum of sums", When::rounds},
                    reduceOfReductions),
+      computedRule({"factorsOutOfSum",
+                    "reduce((i: f32), fun (acc, x) => acc + reduce(0.0, fun (a, y) => a + f(y) * c(x) * g(y), (ys(x): "
+                    "[m]t)), xs) => reduce(i, fun (acc, x) => acc + c(x) * reduce(0.0, fun (a, y) => a + f(y) * g(y), "
+                    "ys(x)), xs)",
+                    "distributivity", When::rounds},
+                   factorsOutOfSum),
       computedRule({"mapByKey",
                     "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f((acc, x)) else acc, xs), "
                     "generate(n, fun i => i)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))",

@@ -564,6 +564,11 @@ inline const std::vector<Case>& cases() {
        "  |> twice(fun s => s[1][0] * s[1][2])\n",
        {{"h", 70}, {"w", 75}},
        {{P::stencil, "strips"}}},
+      {"products that sums weight, a factor of which leaves the inner sums",
+       "def main(x: [i][k][l]f32, b: [k][r]f32, c: [l][r]f32): [i][r]f32 = x |> map(fun plane => generate(r, fun q =>\n"
+       "  sum(generate(k, fun a => sum(generate(l, fun z => plane[a][z] * b[a][q] * c[z][q]))))))\n",
+       {{"i", 12}, {"k", 40}, {"l", 24}, {"r", 16}},
+       {{P::product, "tiles"}, {P::rows, "default"}}},
       {"products in batches, of what is computed for each",
        "def main(x: [b][n][d]f32, w: [f][d]f32, u: [f]f32, v: [d][f]f32): [b][n][d]f32 = map(fun r =>\n"
        "  let z = map(fun row => map(fun (e, c) => tanh(dotProduct(e, row) + c), zip(w, u)), r) |> map(matvec(v)) in\n"

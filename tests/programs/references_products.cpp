@@ -109,6 +109,14 @@ void addProducts(Table& table) {
             });
   table.add(file, "separable", {{{"h", 9}, {"w", 32}}, {{"h", 1}, {"w", 2}}}, 200, separable);
   table.add(file, "volume", {{{"d", 3}, {"h", 4}, {"w", 20}}, {{"d", 1}, {"h", 1}, {"w", 1}}}, 200, volume);
+  table.add(file, "decomposed", {{{"i", 9}, {"k", 12}, {"l", 20}, {"r", 16}}, {{"i", 1}, {"k", 2}, {"l", 3}, {"r", 1}}},
+            200, [](const Tensors& in) {
+              const Grid x(in, "x"), b(in, "b"), c(in, "c");
+              const Int l = x.size(2);
+              return out(A2{x.size(0), b.size(1)}, [&](Int i, Int q) {
+                return sum(x.size(1) * l, [&](Int p) { return x(i, p / l, p % l) * b(p / l, q) * c(p % l, q); });
+              });
+            });
   table.add(file, "layers", {{{"n", 12}, {"i", 9}, {"h", 40}, {"o", 10}}}, 400, layers);
 }
 
