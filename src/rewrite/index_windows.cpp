@@ -108,11 +108,6 @@ std::optional<Digits> digitsIn(Expr term, Expr t, std::optional<std::int64_t> co
   return Digits{*count / length, length, apart};
 }
 
-Expr indicesBelow(std::int64_t count) {
-  const Expr i = Expr::variable("i", Type::scalar(Scalar::i32));
-  return call(Prim::generate, {count}, {Expr::lambda(i, i)});
-}
-
 }  // namespace
 
 std::optional<Expr> digitsOfIndices(Expr e) {
@@ -136,8 +131,8 @@ std::optional<Expr> digitsOfReduced(Expr e) {
   if (!digits) return std::nullopt;
   const Expr step = replaceTerms(digits->term, {{get(p, 0), get(inner, 0)}});
   if (step.hasFree(p)) return std::nullopt;
-  const Expr ofRow = call(Prim::reduce, {get(outer, 0), Expr::lambda(inner, step), indicesBelow(digits->columns)});
-  return call(Prim::reduce, {s.arguments[0], Expr::lambda(outer, ofRow), indicesBelow(digits->rows)});
+  const Expr ofRow = call(Prim::reduce, {get(outer, 0), Expr::lambda(inner, step), indices(digits->columns)});
+  return call(Prim::reduce, {s.arguments[0], Expr::lambda(outer, ofRow), indices(digits->rows)});
 }
 
 }  // namespace lift::rewrite::detail

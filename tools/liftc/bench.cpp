@@ -424,8 +424,8 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     if (!device->info().builtIn()) printOthers(others);
     if (interrupted) std::cout << fmt::format("interrupted: {} of {} were measured\n", rows.size(), subjects.size());
   }
-  if (interrupted) return interruptedStatus;
-  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
+  if (!ok) return static_cast<int>(ExitStatus::wrong);
+  return interrupted ? interruptedStatus : 0;
 }
 
 Subject programSubject(const Options& o) {
