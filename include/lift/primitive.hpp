@@ -13,6 +13,10 @@
 
 namespace lift {
 
+// The most lanes whose products dot adds one after the other. Of more lanes it adds the second half of them to the
+// first, lane by lane, until so few are left.
+constexpr std::size_t dotFromLeft = 4;
+
 // clang-format off
 enum class Prim : std::uint8_t {
   // functional: computation

@@ -489,10 +489,28 @@ std::optional<ExprPtr> Lowering::onIndices(Op op, const std::vector<ExprPtr>& ar
 ExprPtr Lowering::dot(ExprPtr a, ExprPtr b) {
   if (!isAtom(a)) a = declare("a", a);
   if (!isAtom(b)) b = declare("b", b);
-  ExprPtr sum = kernel::operation(Op::mul, {kernel::lane(a, 0), kernel::lane(b, 0)});
-  for (int l = 1; l < a->type.width; l++)
-    sum = kernel::operation(Op::add, {sum, kernel::operation(Op::mul, {kernel::lane(a, l), kernel::lane(b, l)})});
-  return sum;
+  const auto sumOf = [](int lanes, const auto& term) {
+    ExprPtr sum = term(0);
+    for (int l = 1; l < lanes; l++) sum = kernel::operation(Op::add, {sum, term(l)});
+    return sum;
+  };
+  constexpr int fromLeft = dotFromLeft;
+  if (a->type.width <= fromLeft)
+    return sumOf(a->type.width, [&](int l) {
+      return kernel::operation(Op::mul, {kernel::lane(a, l), kernel::lane(b, l)});
+    });
+  ExprPtr sums = kernel::operation(Op::mul, {a, b});
+  while (sums->type.width > fromLeft) {
+    if (!isAtom(sums)) sums = declare("sums", sums);
+    const auto half = [&](int first) {
+      std::vector<ExprPtr> lanes;
+      for (int l = 0; l < sums->type.width / 2; l++) lanes.push_back(kernel::lane(sums, first + l));
+      return kernel::makeVector(std::move(lanes));
+    };
+    sums = kernel::operation(Op::add, {half(0), half(sums->type.width / 2)});
+  }
+  sums = declare("sums", sums);
+  return sumOf(fromLeft, [&](int l) { return kernel::lane(sums, l); });
 }
 
 void Lowering::leaves(const ViewPtr& v, std::vector<ViewPtr>& out) {

@@ -141,8 +141,6 @@ Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device); 
 bool fillsTiles(const ConvSpec& spec);
 // Whether they have, or inputs that are read in vectors.
 bool suitsTiles(const ConvSpec& spec);
-// Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
-bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 // Of blocks of a layer's products: columns are kernels, both copies have the same vectors.
 inline StagedNames namesOfBlock(const char* rows, const char* rowLanes, const char* rowItems) {
@@ -167,15 +165,22 @@ std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, co
 // Of the rows of taps of all windows those that lie in the image, as a share: `blocked` computes no others.
 double shareInImage(const ConvSpec& spec);
 
-void deriveBlocked(const ConvSpec& spec, Layout input, Rewriting& r);
+void deriveBlocked(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
-void derivePlanes(const ConvSpec& spec, Rewriting& r);
+// `inPlace`: the weights are read where they are, of each kernel a scalar at a time.
+void derivePlanes(const ConvSpec& spec, bool inPlace, Rewriting& r);
 Config planesDefaults(const ConvSpec& spec, const VectorRegisters& of);
 // Whether a layer's kernels are so few that wide vectors of them are half empty or nearly so.
 bool hasFewKernels(const ConvSpec& spec);
 // Whether `planes` is likely the fastest of the direct families on a processor: rows that fill its vectors, and tensors
 // in planes, which it reads and writes in vectors, or too few kernels for vectors of these.
 bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of = {});
+
+// Sums in vectors of input channels, of groups with an even number of these.
+void deriveDots(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
+Config dotsDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
+// Whether it reads its operands in whole, wide vectors.
+bool suitsDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);

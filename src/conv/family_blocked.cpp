@@ -63,6 +63,22 @@ bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReducti
 bool isPointwise(const ConvSpec& s) {
   return s.kh * s.kw == 1 && s.sh == 1 && s.sw == 1 && s.padTop + s.padLeft + s.padBottom + s.padRight == 0;
 }
+
+// Such layers of several images, whose rows follow one another in memory: all are one image.
+bool joinsImages(const ConvSpec& s, const ConvLayouts& layouts) {
+  return isPointwise(s) && s.batch > 1 && s.groups == 1 && layouts.input == Layout::nhwc &&
+         layouts.output == Layout::nhwc;
+}
+
+// The layer as `blocked` and `dots` compute it.
+ConvSpec imagesOf(const ConvSpec& layer, const ConvLayouts& layouts) {
+  ConvSpec s = decimated(layer, phasesOf(layer));
+  if (!joinsImages(s, layouts)) return s;
+  s.ih = s.oh = s.batch * s.oh;
+  s.batch = 1;
+  return s;
+}
+
 ConvSpec inRowsOf(std::int64_t length, const ConvSpec& layer) {
   ConvSpec s = layer;
   s.ih = s.oh = ceilDiv(s.oh * s.ow, length);
@@ -94,9 +110,13 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
   return t;
 }
 
-// The reduction in blocks of channels, and kernels more, to whole batches of groups; what they give is cropped.
-void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, std::int64_t taps, Nat kernels) {
-  r.apply(topDown(use(taps > 1 ? "reduceInnerFirstInRows" : "reduceInnerFirst", {{"k", t.channels}})));
+// The reduction in blocks of channels.
+void blockChannels(Rewriting& r, std::int64_t taps, Nat channels) {
+  r.apply(topDown(use(taps > 1 ? "reduceInnerFirstInRows" : "reduceInnerFirst", {{"k", channels}})));
+}
+
+// Kernels more, to whole batches of groups; what they give is cropped.
+void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, Nat kernels) {
   applyLayoutsOut(r,
                   inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
 }
@@ -144,22 +164,24 @@ void lower(Rewriting& r, int outer, Nat unroll) {
 
 }  // namespace
 
-void deriveBlocked(const ConvSpec& layer, Layout input, Rewriting& r) {
+void deriveBlocked(const ConvSpec& layer, const ConvLayouts& layouts, Rewriting& r) {
   const Phases phases = phasesOf(layer);
-  const ConvSpec spec = decimated(layer, phases);
+  const ConvSpec spec = imagesOf(layer, layouts);
   const bool joins = isPointwise(spec);
   const std::int64_t all = spec.oh * spec.ow;
   const std::int64_t taps = tapsTogether(spec);
   const Tile t = tileTunables(r, spec, joins ? all : spec.oh, "pixels", joins ? all : spec.ow, spec.ocPerGroup(), taps);
-  const bool copies = copiesInputs(spec, input);
+  const bool copies = copiesInputs(spec, layouts.input);
   std::optional<Nat> load;
   if (copies && hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
   if (copies && copiesThrees(spec.icPerGroup())) load = Nat(3);
   if (load) r.assume({SizeCondition::Kind::divides, *load, t.channels, "vectors of the copy of the inputs"});
 
   exposePhases(layer, phases, r);
+  if (joinsImages(layer, layouts)) r.apply(topDown(use("joinImages")));
   if (joins) r.apply(topDown(use("joinRows", {{"k", t.singles}})));
-  padKernels(r, spec, t, taps, t.vectors * t.lanes);
+  blockChannels(r, taps, t.channels);
+  padKernels(r, spec, t, t.vectors * t.lanes);
   padWindows(r, spec, t.bands * t.rows, t.singles);
   tile(r, t, t.singles, t.vectors * t.lanes);
   r.apply(topDown(use("mapReduceZipRight")));
@@ -170,7 +192,7 @@ void deriveBlocked(const ConvSpec& layer, Layout input, Rewriting& r) {
   lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
 }
 
-void derivePlanes(const ConvSpec& layer, Rewriting& r) {
+void derivePlanes(const ConvSpec& layer, bool inPlace, Rewriting& r) {
   const Phases phases = phasesOf(layer);
   const ConvSpec spec = decimated(layer, phases);
   const bool joins = isPointwise(spec);
@@ -181,7 +203,8 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
 
   exposePhases(layer, phases, r);
   if (joins) r.apply(topDown(use("joinRows", {{"k", pixels}})));
-  padKernels(r, spec, t, 1, t.singles);
+  blockChannels(r, 1, t.channels);
+  padKernels(r, spec, t, t.singles);
   padWindows(r, spec, rows, pixels);
   tile(r, t, pixels, t.singles);
   applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
@@ -191,8 +214,53 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   r.apply(topDown(use("mapReduceZipRight")));
   reductionInLoops(r);
   if (!joins) r.apply(inside(isWindowsMap, use("copyPlanes")));
-  arrangeWeights(r, spec.groups > 1 ? 3 : 2);
+  if (!inPlace) arrangeWeights(r, spec.groups > 1 ? 3 : 2);
   lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
+}
+
+namespace {
+
+// A window that is the whole image is read where it is.
+bool dotsCopies(const ConvSpec& spec, Layout input) {
+  const bool isImage = spec.oh * spec.ow == 1 && spec.padTop + spec.padLeft + spec.padBottom + spec.padRight == 0;
+  return copiesInputs(spec, input) && (input == Layout::nchw || !isImage);
+}
+
+}  // namespace
+
+void deriveDots(const ConvSpec& layer, const ConvLayouts& layouts, Rewriting& r) {
+  const Phases phases = phasesOf(layer);
+  const ConvSpec spec = imagesOf(layer, layouts);
+  const bool joins = isPointwise(spec);
+  const std::int64_t all = spec.oh * spec.ow, height = std::min(joins ? all : spec.oh, mostRows);
+  const Nat kernels = r.tunable("kernels", 1, std::min(spec.ocPerGroup(), mostSingles));
+  const Tile t{.bands = r.tunable("bands", 1, height),
+               .rows = r.tunable("rows", 1, height),
+               .singles = r.tunable("pixels", 1, std::min(joins ? all : spec.ow, mostSingles)),
+               .lanes = r.tunable("lanes", 2, mostLanes),
+               .vectors = kernels,
+               .groups = r.tunable("groups", 1, spec.ocPerGroup()),
+               .channels = spec.icPerGroup(),
+               .unroll = r.tunable("unroll", 1, 16)};
+  assumeAccumulators(r, t.singles * kernels);
+  assumeLanes(r, t.lanes);
+  r.assume({SizeCondition::Kind::divides, t.lanes, t.channels, "whole vectors of input channels"});
+  r.assume({SizeCondition::Kind::divides, t.unroll, floorDiv(t.channels, t.lanes) * Nat(tapsTogether(spec)),
+            "copies of the innermost loop"});
+
+  exposePhases(layer, phases, r);
+  if (joinsImages(layer, layouts)) r.apply(topDown(use("joinImages")));
+  if (joins) r.apply(topDown(use("joinRows", {{"k", t.singles}})));
+  r.apply(topDown(use("reduceDot", {{"v", t.lanes}})));
+  for (int both = 0; both < 2; both++) r.apply(topDown(use("asVectorJoin")));
+  padKernels(r, spec, t, kernels);
+  padWindows(r, spec, t.bands * t.rows, t.singles);
+  tile(r, t, t.singles, kernels);
+  for (const char* rule : {"mapReduceZipRight", "mapReduceZipLeft", "dotsOutOfSums"}) r.apply(topDown(use(rule)));
+  reductionInLoops(r);
+  if (dotsCopies(spec, layouts.input)) copyInputs(r, t.channels, t.lanes);
+  lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
+  for (int map = 0; map < 2; map++) r.apply(computing("mapToUnrolled", {{"u", 0}}));  // of a step of the sums
 }
 
 namespace {
@@ -268,7 +336,7 @@ void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::in
 }  // namespace
 
 Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
-  const ConvSpec image = decimated(layer, phasesOf(layer));
+  const ConvSpec image = imagesOf(layer, layouts);
   const ConvSpec spec = isPointwise(image) ? inRowsOf(image.oh * image.ow, image) : image;
   const bool copies = copiesInputs(spec, layouts.input);
   Config config;
@@ -301,6 +369,37 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copies, pixels, lanes * config["vectors"],
               mostGroups, 0, config);
   return config;
+}
+
+Config dotsDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
+  const ConvSpec image = imagesOf(layer, layouts);
+  const ConvSpec spec = isPointwise(image) ? inRowsOf(image.oh * image.ow, image) : image;
+  Config config{{"lanes", widestVectorOf(spec.icPerGroup(), of)}, {"unroll", 1}};
+  // Beside the sums a step has registers for the operands of one side, and one for an operand of the other. Each
+  // operand is loaded once.
+  constexpr std::int64_t most = 8;
+  constexpr double latency = 8, ofOperand = 0.5;
+  double least = 0;
+  for (std::int64_t kernels = 1; kernels <= std::min(spec.ocPerGroup(), most); kernels++)
+    for (std::int64_t pixels = 1; pixels <= std::min(spec.ow, most); pixels++) {
+      if (kernels * pixels + std::min(kernels, pixels) + 1 > of.count) break;
+      const double all = static_cast<double>(ceilDiv(spec.ocPerGroup(), kernels) * ceilDiv(spec.ow, pixels)) *
+                         (std::max(latency, static_cast<double>(kernels * pixels)) +
+                          ofOperand * static_cast<double>(kernels + pixels));
+      if (least > 0 && all >= least) continue;
+      least = all;
+      config["kernels"] = kernels;
+      config["pixels"] = pixels;
+    }
+  chooseLoops(isPointwise(image) ? inRowsOf(config["pixels"], image) : spec, dotsCopies(spec, layouts.input),
+              config["pixels"], config["kernels"], 16, 0, config);
+  return config;
+}
+
+bool suitsDots(const ConvSpec& spec, const ConvLayouts& layouts) {
+  constexpr std::int64_t fewestLanes = 4;
+  return layouts.input != Layout::nchw && (layouts.weights == Layout::ohwi || spec.kh * spec.kw == 1) &&
+         widestVectorOf(spec.icPerGroup(), {}) >= fewestLanes;
 }
 
 bool hasFewKernels(const ConvSpec& spec) {

@@ -130,11 +130,6 @@ double loadsOf(const ConvSpec& s, std::int64_t pixels, std::int64_t kernels) {
 
 }  // namespace
 
-bool prefersDots(const ConvSpec& s, const ConvLayouts& layouts) {
-  constexpr std::int64_t fewOutputs = 2;
-  return s.groups == 1 && s.kh * s.kw == 1 && s.oc <= fewOutputs && hasVectors(s.ic) && layouts.input == Layout::nhwc;
-}
-
 bool fillsTiles(const ConvSpec& s) { return 2 * s.ocPerGroup() > vectorOf(s); }
 
 bool suitsTiles(const ConvSpec& s) { return fillsTiles(s) || hasVectors(s.icPerGroup()); }

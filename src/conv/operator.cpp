@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
@@ -224,15 +225,31 @@ void addIm2col(Workload& w, const ConvSpec& spec) {
 
 // All families of the layer, the default first.
 void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
-  w.families = {ofRegisters(
-                    "blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
-                    [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, layouts.input, r); },
-                    [=](const auto& registers) { return detail::blockedDefaults(spec, layouts, registers); }),
-                ofRegisters(
-                    "planes", "register tiles of output channels by vectors of pixels",
-                    [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
-                    [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
-                {"naive", "one output element per work-item: Listing 3 as it is", {}}};
+  const auto forProcessors = [&](std::string name, std::string meaning, auto derive, auto defaults) {
+    w.families.push_back(ofRegisters(std::move(name), std::move(meaning), derive, defaults));
+  };
+  const auto planes = [&](std::string name, std::string meaning, bool inPlace) {
+    forProcessors(
+        std::move(name), std::move(meaning), [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, inPlace, r); },
+        [=](const auto& registers) { return detail::planesDefaults(spec, registers); });
+  };
+  forProcessors(
+      "blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
+      [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, layouts, r); },
+      [=](const auto& registers) { return detail::blockedDefaults(spec, layouts, registers); });
+  planes("planes", "register tiles of output channels by vectors of pixels, weights arranged once", false);
+  if (detail::hasVectors(spec.icPerGroup()))
+    forProcessors(
+        "dots", "register tiles of pixels by output channels, sums in vectors of input channels, no workspace",
+        [=](rewrite::Rewriting& r) { detail::deriveDots(spec, layouts, r); },
+        [=](const auto& registers) { return detail::dotsDefaults(spec, layouts, registers); });
+  else
+    w.refused.emplace("dots", "its groups have an odd number of input channels, which planesInPlace takes");
+  planes("planesInPlace", "planes, weights read where they are, no workspace", true);
+  // Which of the two is taken where no other fits the memory that there is.
+  if (detail::hasVectors(spec.icPerGroup()) && !detail::suitsDots(spec, layouts))
+    std::swap(w.families[w.families.size() - 2], w.families.back());
+  w.families.push_back({"naive", "one output element per work-item: Listing 3 as it is", {}});
   // Where a group has too few outputs for a tile's vectors, and too odd inputs, neighbouring work-items take
   // neighbouring outputs; so they do where each of its outputs is a short sum, unless tiles need no local memory that
   // is apart.
@@ -249,9 +266,9 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                                           {"winograd6", 6, Products::apart},
                                           {"winogradStaged", 4, Products::staged}})
     addWinograd(w, spec, layouts, name, m, products);
-  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec, layouts) : "";
-  if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
-  if (preferred.empty()) {
+  std::vector<std::string> first = detail::likelyFastest(spec, layouts);
+  if (first.empty() && detail::prefersIm2col(spec)) first = {"im2col"};
+  if (first.empty()) {
     const bool usually = detail::prefersPlanes(spec, layouts);
     const std::string otherwise = w.families.front().name;
     for (OperatorFamily& f : w.families)
@@ -260,10 +277,10 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
           return device.type == "cpu" &&
                  detail::prefersPlanes(spec, layouts, runtime::vectorRegisters(device)) != usually;
         };
-    if (usually) preferred = "planes";
+    if (usually) first = {"planes"};
   }
-  if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
-  std::ranges::stable_partition(w.families, [&](const auto& f) { return f.name == preferred; });
+  for (const std::string& name : first | std::views::reverse)
+    std::ranges::stable_partition(w.families, [&](const auto& f) { return f.name == name; });
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const ConvLayo
                          const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
-// The one of these families that is likely the fastest for a layer of which nothing was measured; empty where a direct
-// one is.
-std::string preferredWinograd(const ConvSpec& spec, const ConvLayouts& layouts);
+// Of these families and `dots` those that are likely faster than `blocked` for a layer of which nothing was measured,
+// the fastest first.
+std::vector<std::string> likelyFastest(const ConvSpec& spec, const ConvLayouts& layouts);
 // Whether `winograd` is, on a processor whose caches or local memory do not suit the `winogradFused` that is preferred.
 bool prefersUnfused(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 // How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.

@@ -1,4 +1,5 @@
-// Which Winograd family a layer is computed by where nothing was measured, and with which configuration.
+// Which family a layer is computed by where nothing was measured, by estimates; and the configurations of the Winograd
+// families.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -60,6 +61,23 @@ double directTime(const ConvSpec& s) {
          timeToRead(static_cast<double>(s.oc * s.reduction())) + perLaunch;
 }
 
+// By the family `dots`, which adds up a vector for each output.
+double dotsTime(const ConvSpec& s) {
+  constexpr double perProduct = 1.1, perSum = 80, fast = 12;  // lanes
+  const auto outputs = static_cast<double>(s.batch * s.oc * s.oh * s.ow);
+  const double narrow = fast / static_cast<double>(widestVectorOf(s.icPerGroup(), {}));
+  return perMultiplyAdd * perProduct * static_cast<double>(s.operations()) / 2 * std::max(1.0, narrow) +
+         perSum * outputs + timeToRead(static_cast<double>(s.oc * s.reduction())) + perLaunch;
+}
+
+// Few outputs of each channel, of long sums: both direct families take as long as it takes to read the weights, which
+// `dots` reads where they are, and once for all images of one pixel.
+bool isFullyConnected(const ConvSpec& s) {
+  constexpr std::int64_t longSum = 256, fewImages = 8;
+  const std::int64_t images = s.kh * s.kw == 1 ? fewImages : 1;
+  return s.oh * s.ow == 1 && s.batch <= images && s.reduction() >= longSum;
+}
+
 double winogradTime(const ConvSpec& s, const Winograd& w) {
   constexpr double perAddition = 2, perKept = 4, perCropped = 40;  // of an element
   constexpr double perTileApart = 0.3;                             // of a multiply-add
@@ -92,29 +110,44 @@ double winogradTime(const ConvSpec& s, const Winograd& w) {
 
 }  // namespace
 
-std::string preferredWinograd(const ConvSpec& layer, const ConvLayouts& layouts) {
+std::vector<std::string> likelyFastest(const ConvSpec& layer, const ConvLayouts& layouts) {
   const ConvSpec s = decimated(layer, allPhases(layer));
-  if (s.sh != 1 || s.sw != 1 || !whyNotWinograd(s, true).empty()) return {};
   // A family has to take so much less than those before it, which round less or take less memory.
-  constexpr double gain = 0.85;
-  // Elements of planes are gathered for lanes of channels, and scattered; the family `planes` has lanes of pixels.
-  constexpr double perGathered = 40;
-  std::int64_t gathered = 0;
-  if (layouts.input == Layout::nchw) gathered += s.batch * s.ic * s.ih * s.iw;
-  if (layouts.output == Layout::nchw) gathered += s.batch * s.oc * s.oh * s.ow;
-  std::string fastest;
-  double least = directTime(s);
-  for (const auto& [name, m, fused] :
-       {std::tuple("winogradFused", 4, true), {"winograd2", 2, false}, {"winograd", 4, false}}) {
-    if (s.groups > 1 && !fused) continue;
-    const double time = winogradTime(s, winogradOf(s, m, fused)) + perGathered * static_cast<double>(gathered);
-    if (time < gain * least) std::tie(fastest, least) = std::pair(name, time);
+  constexpr double gain = 0.85, gainOfDots = 0.9;
+  const double direct = directTime(s);
+  std::vector<std::pair<double, std::string>> faster;  // than `blocked`
+  if (suitsDots(s, layouts) && !prefersLanesOfGroups(s))
+    if (const double time = dotsTime(s); time < gainOfDots * direct || isFullyConnected(s))
+      faster.emplace_back(time, "dots");
+  if (layouts.elements != Scalar::h16 && s.sh == 1 && s.sw == 1 && whyNotWinograd(s, true).empty()) {
+    // Elements of planes are gathered for lanes of channels, and scattered; the family `planes` has lanes of pixels.
+    constexpr double perGathered = 40;
+    std::int64_t gathered = 0;
+    if (layouts.input == Layout::nchw) gathered += s.batch * s.ic * s.ih * s.iw;
+    if (layouts.output == Layout::nchw) gathered += s.batch * s.oc * s.oh * s.ow;
+    for (const auto& [name, m, fused] :
+         {std::tuple("winogradFused", 4, true), {"winograd2", 2, false}, {"winograd", 4, false}}) {
+      if (s.groups > 1 && !fused) continue;
+      const double time = winogradTime(s, winogradOf(s, m, fused)) + perGathered * static_cast<double>(gathered);
+      if (time < gain * direct) faster.emplace_back(time, name);
+    }
   }
-  return fastest;
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < faster.size(); i++)
+    if (faster[i].first < gain * faster[first].first) first = i;
+  if (!faster.empty()) {
+    std::swap(faster.front(), faster[first]);
+    std::sort(faster.begin() + 1, faster.end());
+  }
+  std::vector<std::string> names;
+  for (auto& [time, name] : faster) names.push_back(std::move(name));
+  return names;
 }
 
 bool prefersUnfused(const ConvSpec& layer, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
-  if (device.type != "cpu" || preferredWinograd(layer, layouts) != "winogradFused") return false;
+  if (device.type != "cpu") return false;
+  const std::vector<std::string> order = likelyFastest(layer, layouts);
+  if (order.empty() || order.front() != "winogradFused") return false;
   const ConvSpec s = decimated(layer, allPhases(layer));
   const Winograd w = winogradOf(s, 4, true);
   // A cache that is larger than this for each core belongs to many more cores, and is far from each.

@@ -343,12 +343,16 @@ Value anyLane(Call& c) {
 
 Value dot(Call& c) {
   const Sequence &a = c.array(0), &b = c.array(1);
-  const auto product = [&](Int i) {
-    return c.arithmetic().apply(Op::mul, std::array{element(a, i).scalar(), element(b, i).scalar()});
+  std::vector<ScalarValue> products;
+  for (Int i = 0; i < length(a); i++)
+    products.push_back(c.arithmetic().apply(Op::mul, std::array{element(a, i).scalar(), element(b, i).scalar()}));
+  const auto add = [&](ScalarValue& sum, const ScalarValue& x) {
+    sum = c.arithmetic().apply(Op::add, std::array{sum, x});
   };
-  ScalarValue sum = product(0);
-  for (Int i = 1; i < length(a); i++) sum = c.arithmetic().apply(Op::add, std::array{sum, product(i)});
-  return Value::of(sum);
+  for (; products.size() > dotFromLeft; products.resize(products.size() / 2))
+    for (std::size_t i = 0; i < products.size() / 2; i++) add(products[i], products[products.size() / 2 + i]);
+  for (std::size_t i = 1; i < products.size(); i++) add(products[0], products[i]);
+  return Value::of(products[0]);
 }
 
 // ---- the table

@@ -61,6 +61,10 @@ std::vector<RuleRow> movementRules() {
        "split(w, take(h * w, join(map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, "
        "split(k, padClamp(0, (h * w + k - 1) / k * k - h * w, join(xs))))))))",
        "windows of single elements: of an image, or of rows of k elements"},
+      {"joinImages",
+       "map(fun x => map(f, slide(1, 1, x)), (xs: [n][h]t)) => "
+       "split(h, join(map(fun x => map(f, slide(1, 1, x)), split(n * h, join(xs)))))",
+       "windows of single rows: of images, or of one of all their rows"},
       {"columnOfRows", "map(fun x => f(x)[i], (xs: [n]t)) => transpose(map(fun x => f(x), xs))[i]",
        "the elements at one index of all rows are a column", When::selects},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},

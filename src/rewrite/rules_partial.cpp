@@ -28,6 +28,13 @@ std::string productInChunks(std::string_view operands, std::string_view chunk) {
                   filled("g(r)"));
 }
 
+// The sums of a tile, of all rows xs and columns ws of each step.
+std::string sumsOfTile(std::string_view first, std::string_view step, std::string_view steps) {
+  return fmt::format(
+      "reduce({}, fun (accs, (xs, ws)) => map(fun (as, x) => map(fun (a, w) => {}, zip(as, ws)), zip(accs, xs)), {})",
+      first, step, steps);
+}
+
 // Whole chunks; each column's sums begin with a number of its own.
 std::string columnSumsInChunks() {
   return inChunks("fun (acc, x) => acc + h(x)", "i(b)", "f(a), g(b)", "a, b",
@@ -41,6 +48,11 @@ std::vector<RuleRow> partialRules() {
   static const std::string inChunks = productInChunks("(f(a): [k]float), (g(b): [k]float)", "a, b"),
                            swapped = productInChunks("(g(b): [k]float), (f(a): [k]float)", "b, a"),
                            ofColumns = columnSumsInChunks();
+  static const std::string dotsOutOfSums =
+      sumsOfTile("(i: [p][k]float)", "a + dot(x, w)", "zip((xs: [n][p]<l>float), (ws: [n][k]<l>float))") +
+      " => let(fun sums => map(fun (is, vs) => map(fun (a, v) => "
+      "a + dot(splat(l, 1.0), v), zip(is, vs)), zip(i, sums)), " +
+      sumsOfTile("generate(p, fun x => generate(k, fun w => splat(l, 0.0)))", "a + x * w", "zip(xs, ws)") + ")";
   static const char* const origin = "partial sums, the chunks outside of the tiles";
   return {
       {"productInChunks", inChunks, origin, When::rounds},
@@ -95,6 +107,7 @@ std::vector<RuleRow> partialRules() {
        "reduce((i: float), fun (acc, (x, w)) => acc + x * w, zip(xs, ws)) => "
        "reduce(i, fun (acc, (x, w)) => acc + dot(x, w), zip(asVector(v, xs), asVector(v, ws)))",
        "lift-conv §4.2.2, §5.1", When::rounds},
+      {"dotsOutOfSums", dotsOutOfSums, "partial sums in lanes, added up once", When::rounds},
       {"mapMapZipRight",
        "map(fun x => map(fun (a, b) => f((a, b)), zip(as, bs(x))), xs) => "
        "transpose(map(fun (a, bs) => map(fun b => f((a, b)), bs), zip(as, transpose(map(bs, xs)))))",

@@ -81,8 +81,9 @@ TEST_CASE("what is preferred on processors with other registers is a point of th
         for (const Constraint* broken : lift::spaceOf(v, DeviceLimits{}).why(config)) FAIL_CHECK(broken->str());
         if (const auto at = config.find("lanes"); at != config.end()) CHECK(at->second <= lanes);
         const char* inputs = config.contains("pixels") ? "pixels" : config.contains("tiles") ? "tiles" : "kernels";
+        const std::int64_t across = config.at(family.name == "dots" ? "kernels" : "vectors");
         if (family.name != "depthwise")
-          CHECK(config.at(inputs) * config.at("vectors") + config.at("vectors") <= (lanes == 16 ? 32 : 16));
+          CHECK(config.at(inputs) * across + std::min(config.at(inputs), across) <= (lanes == 16 ? 32 : 16));
         if (family.name.starts_with("winograd") && family.name != "winograd") continue;  // as `winograd`
         const auto out = emulator->load(compileVariant(v, config))
                              ->run({{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}})
@@ -118,6 +119,47 @@ TEST_CASE("depthwise layers prefer half of the registers, and as few vectors as 
     CHECK(config.at("lanes") == p.lanes);
     CHECK(config.at("pixels") == p.pixels);
   }
+}
+
+TEST_CASE(
+    "sums are in vectors of input channels where vectors of output channels have lanes to spare, or outputs are one") {
+  const auto first = [](const char* layer, Layout weights = Layout::ohwi) {
+    return convWorkload(parseConv(layer), {.weights = weights}).families.front().name;
+  };
+  for (const char* layer : {"ic64ih224oc3kh3ph1", "ic512ih28oc1kh1", "ic128ih28oc12kh3ph1", "ic256ih14oc33kh3ph1",
+                            "ic4096ih1oc4096kh1", "ic512ih7oc4096kh7ph0", "mb4ic512ih1oc1000kh1"}) {
+    INFO(layer);
+    CHECK(first(layer) == "dots");
+  }
+  for (const char* layer : {"ic64ih56oc256kh1", "ic96ih56oc24kh1", "ic3ih224oc3kh3ph1", "ic16ih1oc40kh1"}) {
+    INFO(layer);  // full vectors, short sums, no vectors
+    CHECK(first(layer) != "dots");
+  }
+  CHECK(first("ic4096ih1oc4096kh1", Layout::oihw) == "dots");  // of one tap the same order
+  CHECK(first("ic512ih7oc4096kh7ph0", Layout::oihw) != "dots");
+}
+
+TEST_CASE("within little memory the next fastest family is taken that fits") {
+  runtime::DeviceInfo device;
+  device.type = "cpu";
+  device.computeUnits = 2;
+  device.vectorWidthF32 = 16;
+  device.localMemory = 1 << 20;
+  const auto within = [&](std::int64_t most, const char* layer, const ConvLayouts& layouts = {}) {
+    const Choice choice =
+        choose(convWorkload(parseConv(layer), layouts), &device, {.tuned = false, .maxWorkspace = most});
+    CHECK(kernel::workspaceOf(compileVariant(choice.variant, choice.config)) <= most);
+    return choice.variant.family;
+  };
+  CHECK(within(anyWorkspace, "ic512ih28oc512kh3ph1") == "winograd");
+  CHECK(within(32'000'000, "ic512ih28oc512kh3ph1") == "winograd2");
+  CHECK(within(10'000'000, "ic512ih28oc512kh3ph1") == "blocked");
+  CHECK(within(0, "ic512ih28oc512kh3ph1") == "dots");
+  CHECK(within(0, "ic512ih28oc512kh3ph1", {.weights = Layout::oihw}) == "planesInPlace");
+  CHECK(within(0, "ic512ih28oc512kh1", {.weights = Layout::oihw}) == "dots");
+  CHECK(within(0, "ic512ih28oc512kh1", {.input = Layout::nchw}) == "planesInPlace");
+  CHECK(within(0, "g32ic256ih28oc256kh3ph1") == "dots");
+  CHECK(within(0, "ic33ih28oc33kh3ph1") == "planesInPlace");
 }
 
 TEST_CASE("layers in planes are computed in vectors of pixels where the registers make that faster") {

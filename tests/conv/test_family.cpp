@@ -282,6 +282,24 @@ TEST_CASE("blocked copies the inputs of windows that share much, and reads other
   CHECK(!copies("ic16ih16oc64kh1"));
 }
 
+TEST_CASE("dots adds up a vector for each output, once, and reads the weights where they are") {
+  const Variant v = derive(convWorkload(parseConv("ic16ih6oc8kh3ph1")), "dots");
+  const kernel::Plan plan = compileVariant(v, {{"lanes", 8}, {"kernels", 2}, {"pixels", 3}, {"unroll", 1}});
+  CHECK(kernel::workspaceOf(plan) == 0);
+  REQUIRE(plan.kernels.size() == 1);
+  const std::string& source = plan.sources.back();
+  const auto count = [&](const std::string& text) {
+    int n = 0;
+    for (std::size_t at = source.find(text); at != std::string::npos; at = source.find(text, at + 1)) n++;
+    return n;
+  };
+  CHECK(count("float8 acc_") == 6);
+  CHECK(count("biases[") == 2 * 3);  // of a sum, where the loops have ended
+  CHECK(source.rfind("for (") < source.find("biases["));
+  const Variant planes = derive(convWorkload(parseConv("ic15ih6oc8kh3ph1")), "planesInPlace");
+  CHECK(kernel::workspaceOf(compileVariant(planes, planes.defaults)) == 0);
+}
+
 TEST_CASE("taps that lie in the padding of a tile take no part, whatever their weights") {
   const auto device = runtime::makeEmulatorDevice();
   // Outputs that are finite where the taps of a row, or of a column, are infinite.
