@@ -300,6 +300,29 @@ TEST_CASE("dots adds up a vector for each output, once, and reads the weights wh
   CHECK(kernel::workspaceOf(compileVariant(planes, planes.defaults)) == 0);
 }
 
+TEST_CASE("1x1 layers of several images are computed as one image, whose tiles go across images") {
+  const auto device = runtime::makeEmulatorDevice();
+  const auto joins = [](const Variant& v) {
+    return std::ranges::any_of(v.derivation.steps, [](const auto& step) { return step.rule == "joinImages"; });
+  };
+  for (const char* layer : {"mb5ic6ih1oc7kh1", "mb3ic10ih3iw5oc9kh1"})
+    for (const char* family : {"blocked", "dots"}) {
+      INFO(layer << " by " << family);
+      const ConvSpec spec = parseConv(layer);
+      const Workload w = convWorkload(spec);
+      const Variant v = derive(w, family);
+      CHECK(joins(v));
+      const auto in = w.makeInputs(1);
+      for (const std::int64_t pixels : {1, 2, 4, 7}) {
+        const Config config = v.completed({{"pixels", std::min(pixels, spec.batch * spec.oh * spec.ow)}});
+        CHECK(largestError(device->load(compileVariant(v, config))->run(in).outputs, w.reference(in)) <= v.tolerance);
+      }
+    }
+  CHECK_FALSE(joins(derive(convWorkload(parseConv("mb5ic6ih2oc7kh1"), {.input = Layout::nchw}), "blocked")));
+  CHECK_FALSE(joins(derive(convWorkload(parseConv("g2mb5ic6ih2oc8kh1")), "blocked")));
+  CHECK_FALSE(joins(derive(convWorkload(parseConv("mb5ic6ih4oc7oh2kh1sh2")), "blocked")));
+}
+
 TEST_CASE("taps that lie in the padding of a tile take no part, whatever their weights") {
   const auto device = runtime::makeEmulatorDevice();
   // Outputs that are finite where the taps of a row, or of a column, are infinite.

@@ -172,7 +172,7 @@ TEST_CASE("interpreter: splat fills every lane") {
   CHECK(values("def main(x: f32) = splat(4, x)", {{"x", tensor(Scalar::f32, {}, {7})}}) == Values{7, 7, 7, 7});
 }
 
-TEST_CASE("interpreter: dot is the sum of the lanes' products from the left") {
+TEST_CASE("interpreter: dot is the sum of the lanes' products from the left, of more than four of their halves") {
   CHECK(values("def main(x: f32x4, y: f32x4) = dot(x, y)",
                {{"x", f32({1, 2, 3, 4})}, {"y", f32({10, 100, 1000, 10000})}}) == Values{43210});
   // In f32, (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
@@ -180,6 +180,8 @@ TEST_CASE("interpreter: dot is the sum of the lanes' products from the left") {
         Values{0});
   CHECK(values("def main(x: f32x3, y: f32x3) = dot(x, y)", {{"x", f32({1e8, -1e8, 1})}, {"y", f32({1, 1, 1})}}) ==
         Values{1});
+  CHECK(values("def main(x: f32x8, y: f32x8) = dot(x, y)",
+               {{"x", f32({1e8, 1, 0, 0, -1e8, 0, 0, 0})}, {"y", f32({1, 1, 1, 1, 1, 1, 1, 1})}}) == Values{1});
 }
 
 TEST_CASE("interpreter: vectorize makes a scalar function one of vectors") {
