@@ -10,6 +10,9 @@
 //   little; the weights in the order of the loops, by a kernel of their own that runs once;
 //   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
+//
+// `planes` has lanes over pixels instead, and `planesInPlace` reads the weights where they are. So does `dots`, whose
+// accumulators are vectors of input channels, added up after the reduction.
 #include <algorithm>
 
 #include "family.hpp"
